@@ -28,6 +28,8 @@ module receive_rings_properties #(parameter K = 8, parameter SLOTS = 2) (
     input [7:0] length_q,
     input held_valid_q,
     input ends_q,
+    // a row is counted for the supply: `taken_out` is of that row
+    input counts_q,
     input [15:0] fetched_out,
     input [15:0] taken_out
 );
@@ -46,7 +48,7 @@ module receive_rings_properties #(parameter K = 8, parameter SLOTS = 2) (
     wire [15:0] ahead = fetched_out - taken_out;
     wire [15:0] counted = first_q - gone_q;
     always @* begin
-        assume (step_q != LOAD | ahead <= SLOTS);
+        assume (step_q != LOAD | counts_q | ahead <= SLOTS);
         assume (!m_axi_rvalid | (under_way & m_axi_rlast == (beats == 1)));
     end
 

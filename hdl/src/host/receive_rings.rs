@@ -7,10 +7,12 @@
 //!                        │                                                            │
 //!              taken ◄───┴────────────── took ◄───────────────────────────────────────┤
 //!  produced − taken > distance ────────► coming ──────────────────────────────────────┘
+//!
+//!  doorbell, posted, took ─► a row ─► produced ≠ posted? posted − taken ─► scarce, few, empty ─► pace
 //! ```
 //!
-//! A ring is a row: stream and queue. Its state is three counts modulo 2^16: descriptors written by the host
-//! (`produced`), descriptors requested (`fetched`), and buffers used (`taken`). A row is *behind* when the first two
+//! A ring is a row: stream and queue. Its state is four counts modulo 2^16: descriptors written by the host
+//! (`produced`), descriptors requested (`fetched`), buffers posted (`posted`), and buffers used (`taken`). A row is *behind* when the first two
 //! differ; its queue has room for as many buffers as the last two leave of `RECEIVE_SLOTS`. A pointer moves through
 //! the rows and stops at one that a doorbell has marked and that is not full. All descriptors up to the end of a
 //! block of 256 octets are read by one burst of whole beats; octets in front of the first descriptor and behind the
@@ -21,6 +23,13 @@
 //! doorbell whose write has been answered has changed `produced`, so `check` sees it for every segment whose first
 //! beat arrives behind that response, however many rows and reads are in front of it.
 //!
+//! **Supply.** A row with descriptors that are not posted yet is short of buffers by how many posted ones are unused: *scarce*
+//! below [`AMPLE`], *few* below [`SOME`], or *empty*. A stream is as short as the worst of its queues; `pace` holds its FPDUs back by
+//! that, so that few of them reach `check` in front of their buffers. An empty row has room, so its descriptors are
+//! fetched and posted, or their read fails: it is not empty for ever. A doorbell, a buffer that is posted and one that is used
+//! have their row counted anew. One that is used goes first, since FPDUs are under way on the strength of it. Other rows than
+//! those of rings that can be read are not short: they have nothing to wait for.
+//!
 //! **Close.** The rows of a closed stream are dropped at once, which must not be before `check` has frozen it. A
 //! burst under way completes and is not posted; `quiet` is low until then, and until the buffers in the queue have
 //! been posted (to queues that the next arm empties). A doorbell without a ring has no effect.
@@ -28,13 +37,14 @@
 //! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its
 //! rows are idle until it is closed. `coming` keeps its value, so that a held segment is discarded and not judged.
 //!
-//! Assumptions: `set` is for an armed stream, and not between `close` and `quiet`; `took` belongs to the key, which
+//! Assumptions: no doorbells in three cycles in a row; `set` is for an armed stream, and not between `close` and `quiet`; `took` belongs to the key, which
 //! was valid a cycle before, and pulses at most every second cycle; `check` refuses a buffer only after an error
 //! (which is a fault, too).
 //!
 //! Latency: 8 cycles from a doorbell to AR if the pointer is at its row, and up to 4·S more; 4 cycles from the last
 //! beat to the first request to `check`. Throughput: a burst takes 9 cycles, two for each descriptor, and the time of
-//! the bus; a buffer takes 3 cycles and the time of `check`. Both overlap; the slower one counts.
+//! the bus; a buffer takes 3 cycles and the time of `check`. Both overlap; the slower one counts. The supply follows `took` in
+//! [`SUPPLIED`] cycles and a doorbell in one more at most. A buffer that is posted shows after all of them.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -53,6 +63,14 @@ use warpline_sv_writer::{Block, Record, comment};
 pub const DESCRIPTOR: usize = 4 * receive_descriptor::WORDS;
 /// log2 of the descriptors held until they are posted: those of a burst.
 const LOG: usize = (READ_BLOCK / DESCRIPTOR).ilog2() as usize;
+
+/// Unused buffers from which on a queue is not scarce of them: more FPDUs than can be under way, which is 16 in the queue of
+/// `scan` and 32 behind it.
+pub const AMPLE: usize = 56;
+/// Unused buffers from which on they are not few.
+pub const SOME: usize = 8;
+/// Cycles from `took` to the supply that shows it.
+pub const SUPPLIED: usize = 5;
 
 /// State of the row in work.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -156,6 +174,12 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     pub took: Signal<In, Bit>,
     /// More buffers than that are posted to that queue or under way to it; 2 cycles behind the key, 1 behind the distance.
     pub coming: Signal<Out, Bit>,
+    /// Descriptors of a queue of the stream are not posted yet, and fewer buffers than [`AMPLE`] are posted to it and unused,
+    pub scarce: [Signal<Out, Bit>; S],
+    /// fewer than [`SOME`],
+    pub few: [Signal<Out, Bit>; S],
+    /// or none.
+    pub empty: [Signal<Out, Bit>; S],
     /// Pulse: descriptors of `fault_stream` could not be read.
     pub fault: Signal<Out, Bit>,
     /// Stream of `fault`.
@@ -168,6 +192,7 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     produced_key: Store<Bits<16>, 6>,
     taken: Store<Bits<16>, 6>,
     taken_key: Store<Bits<16>, 6>,
+    posted: Store<Bits<16>, 6>,
     /// The queues of a stream that have a ring.
     ring: [Dff<Bits<4>>; S],
     /// Those that may be behind.
@@ -187,6 +212,7 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     used_one: Dff<Bit>,
     used_stream: Dff<Bits<8>>,
     used_bit: Dff<Bits<4>>,
+    used_row: Dff<Bits<6>>,
     closed: Dff<Bit>,
     closed_stream: Dff<Bits<8>>,
     set_new: Dff<Bit>,
@@ -201,6 +227,30 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     known: Dff<Bits<16>>,
     known_ring: Dff<Bit>,
     expects: Dff<Bit>,
+
+    // supply: a row whose counts have changed,
+    bell_held: Dff<Bit>,
+    bell_row: Dff<Bits<6>>,
+    posted_one: Dff<Bit>,
+    posted_row: Dff<Bits<6>>,
+    counts: Dff<Bit>,
+    counts_posted: Dff<Bit>,
+    count_row: Dff<Bits<6>>,
+    // its counts,
+    counted: Dff<Bit>,
+    counted_row: Dff<Bits<6>>,
+    has_produced: Dff<Bits<16>>,
+    has_posted: Dff<Bits<16>>,
+    has_taken: Dff<Bits<9>>,
+    // what they say,
+    judged: Dff<Bit>,
+    judged_row: Dff<Bits<6>>,
+    unposted: Dff<Bit>,
+    unused: Dff<Bits<9>>,
+    // and the rows, by stream and queue
+    row_scarce: [[Dff<Bit>; 4]; S],
+    row_few: [[Dff<Bit>; 4]; S],
+    row_empty: [[Dff<Bit>; 4]; S],
 
     // fetch
     seek: Dff<Bits<6>>,
@@ -245,6 +295,13 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     fault_of: Dff<Bits<8>>,
 
     doorbell_bit: Signal<Local, Bits<4>>,
+    bell_waits: Signal<Local, Bit>,
+    posted_waits: Signal<Local, Bit>,
+    one_more_posted: Signal<Local, Bits<16>>,
+    is_scarce: Signal<Local, Bit>,
+    is_few: Signal<Local, Bit>,
+    is_empty: Signal<Local, Bit>,
+    judged_stream: [Signal<Local, Bit>; S],
     given_stream: Signal<Local, Bits<8>>,
     given_queue: Signal<Local, Bits<2>>,
     set_stream: Signal<Local, Bits<8>>,
@@ -284,6 +341,10 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     index: [Constant<Bits<4>>; S],
     #[constant(1)]
     one: Constant<Bits<4>>,
+    #[constant(AMPLE)]
+    ample: Constant<Bits<9>>,
+    #[constant(SOME)]
+    some: Constant<Bits<9>>,
     #[constant(4 * S - 1)]
     last_row: Constant<Bits<6>>,
     #[constant(slots)]
@@ -411,6 +472,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             | (self.set_writes.q.val()
                 & !self.rung.q.val()
                 & !self.took.val()
+                & !self.counts_posted.q.val()
                 & (self.step.q.val() != Step::Burst));
         self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
         self.set_writes.d.next = self.set_new.q.val() & !self.set_now.val() & self.set_good.val();
@@ -434,7 +496,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.rings.data.next.mask = self.set_mask.q.val();
         self.rings.read_row.next = self.row.q.val();
 
-        comment!("the three counts");
+        comment!("the counts; `fetch` reads a row's when none is counted");
         self.produced.write.next = self.rung.q.val() | self.set_writes.q.val();
         self.produced.write_row.next = self.set_row.q.val();
         self.produced.data.next = 0.into();
@@ -443,6 +505,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             self.produced.data.next = self.rung_value.q.val();
         }
         self.produced.read_row.next = self.row.q.val();
+        self.taken.read_row.next = self.row.q.val();
+        if self.counts.q.val() {
+            self.produced.read_row.next = self.count_row.q.val();
+            self.taken.read_row.next = self.count_row.q.val();
+        }
         self.taken.write.next = self.took.val() | self.set_writes.q.val();
         self.taken.write_row.next = self.set_row.q.val();
         self.taken.data.next = 0.into();
@@ -450,7 +517,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             self.taken.write_row.next = self.key_row.val();
             self.taken.data.next = self.one_more.q.val();
         }
-        self.taken.read_row.next = self.row.q.val();
         self.fetched.write.next = (self.step.q.val() == Step::Burst) | self.set_writes.q.val();
         self.fetched.write_row.next = self.set_row.q.val();
         self.fetched.data.next = 0.into();
@@ -473,6 +539,91 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.expects.d.next = self.known_ring.q.val()
             & (bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val());
         self.coming.next = self.expects.q.val();
+
+        comment!(
+            "supply: a row is counted when its counts show what has happened; a used buffer first, a posted one last"
+        );
+        self.used_row.d.next = self.key_row.val();
+        self.bell_waits.next = self.used_one.q.val() & (self.rung.q.val() | self.bell_held.q.val());
+        self.bell_held.d.next =
+            self.bell_waits.val() | (self.bell_held.q.val() & self.rung.q.val());
+        if self.rung.q.val() {
+            self.bell_row.d.next = self.rung_row.q.val();
+        }
+        self.posted_waits.next = self.posted_one.q.val()
+            & (self.used_one.q.val() | self.rung.q.val() | self.bell_held.q.val());
+        self.counts.d.next = self.used_one.q.val()
+            | self.rung.q.val()
+            | self.bell_held.q.val()
+            | self.posted_one.q.val();
+        self.counts_posted.d.next = self.posted_one.q.val() & !self.posted_waits.val();
+        self.count_row.d.next = self.posted_row.q.val();
+        if self.rung.q.val() {
+            self.count_row.d.next = self.rung_row.q.val();
+        }
+        if self.bell_held.q.val() {
+            self.count_row.d.next = self.bell_row.q.val();
+        }
+        if self.used_one.q.val() {
+            self.count_row.d.next = self.used_row.q.val();
+        }
+        self.posted.read_row.next = self.count_row.q.val();
+        self.one_more_posted.next = self.posted.out.val() + self.counts_posted.q.val();
+        self.posted.write.next = self.counts_posted.q.val() | self.set_writes.q.val();
+        self.posted.write_row.next = self.set_row.q.val();
+        self.posted.data.next = 0.into();
+        if self.counts_posted.q.val() {
+            self.posted.write_row.next = self.count_row.q.val();
+            self.posted.data.next = self.one_more_posted.val();
+        }
+        self.counted.d.next = self.counts.q.val();
+        self.counted_row.d.next = self.count_row.q.val();
+        self.has_produced.d.next = self.produced.out.val();
+        self.has_posted.d.next = self.one_more_posted.val();
+        self.has_taken.d.next = self.taken.out.val().get_bits::<9>(0);
+        self.judged.d.next = self.counted.q.val();
+        self.judged_row.d.next = self.counted_row.q.val();
+        self.unposted.d.next = self.has_produced.q.val() != self.has_posted.q.val();
+        comment!("a queue holds 256 buffers at most");
+        self.unused.d.next = self.has_posted.q.val().get_bits::<9>(0) - self.has_taken.q.val();
+        self.is_scarce.next = self.unposted.q.val() & (self.unused.q.val() < self.ample.val());
+        self.is_few.next = self.unposted.q.val() & (self.unused.q.val() < self.some.val());
+        self.is_empty.next = self.unposted.q.val() & !self.unused.q.val().any();
+        for i in 0..S {
+            self.judged_stream[i].next = self.judged.q.val()
+                & (self.judged_row.q.val().get_bits::<4>(2) == self.index[i].val());
+            for k in 0..4 {
+                if self.judged_stream[i].val()
+                    & (self.judged_row.q.val().get_bits::<2>(0) == k.to_bits::<2>())
+                    & self.ring[i].q.val().get_bit(k)
+                {
+                    self.row_scarce[i][k].d.next = self.is_scarce.val();
+                    self.row_few[i][k].d.next = self.is_few.val();
+                    self.row_empty[i][k].d.next = self.is_empty.val();
+                }
+                if self.broken[i].q.val()
+                    | (self.closed.q.val()
+                        & (self.closed_stream.q.val().get_bits::<4>(0) == self.index[i].val()))
+                    | self.reset.val()
+                {
+                    self.row_scarce[i][k].d.next = false;
+                    self.row_few[i][k].d.next = false;
+                    self.row_empty[i][k].d.next = false;
+                }
+            }
+            self.scarce[i].next = self.row_scarce[i][0].q.val()
+                | self.row_scarce[i][1].q.val()
+                | self.row_scarce[i][2].q.val()
+                | self.row_scarce[i][3].q.val();
+            self.few[i].next = self.row_few[i][0].q.val()
+                | self.row_few[i][1].q.val()
+                | self.row_few[i][2].q.val()
+                | self.row_few[i][3].q.val();
+            self.empty[i].next = self.row_empty[i][0].q.val()
+                | self.row_empty[i][1].q.val()
+                | self.row_empty[i][2].q.val()
+                | self.row_empty[i][3].q.val();
+        }
 
         comment!("seek: the pointer stops at a marked row");
         self.moves.next = !self.wanted.val() | (self.step.q.val() == Step::Seek);
@@ -535,11 +686,17 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             | (bit_cast::<128, 2>(self.buffers.m_data.val().row.get_bits::<2>(0)) << 8)
             | (bit_cast::<128, 32>(self.buffers.m_data.val().length) << 32)
             | (bit_cast::<128, 64>(self.buffers.m_data.val().address) << 64);
-        self.buffer_valid.next = self.buffers.m_valid.val() & !self.asked.q.val();
+        comment!("not before the last one is counted, so that it is not forgotten");
+        self.buffer_valid.next =
+            self.buffers.m_valid.val() & !self.asked.q.val() & !self.posted_waits.val();
         if self.buffer_ready.val() {
             self.asked.d.next = true;
         }
         self.pop.next = self.asked.q.val() & self.buffer_done.val();
+        self.posted_one.d.next = self.pop.val() | self.posted_waits.val();
+        if self.pop.val() {
+            self.posted_row.d.next = self.buffers.m_data.val().row;
+        }
         self.refused.next = self.pop.val() & self.buffer_failed.val();
         if self.pop.val() {
             self.asked.d.next = false;
@@ -547,7 +704,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.buffers.m_ready.next = self.pop.val();
 
         comment!("fetch");
-        self.loads.next = self.step.q.val() == Step::Load;
+        self.loads.next = (self.step.q.val() == Step::Load) & !self.counts.q.val();
         self.behind_still.next = false;
         self.has_room.next = false;
         self.breaks.next = false;
@@ -571,7 +728,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
                 self.first.d.next = self.fetched.out.val();
                 self.written.d.next = self.produced.out.val();
                 self.gone.d.next = self.taken.out.val();
-                self.step.d.next = Step::Count;
+                if self.loads.val() {
+                    self.step.d.next = Step::Count;
+                }
             }
             Step::Count => {
                 self.behind.d.next = self.written.q.val() - self.first.q.val();
@@ -750,6 +909,12 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         if self.reset.val() {
             self.rung.d.next = false;
             self.used_one.d.next = false;
+            self.bell_held.d.next = false;
+            self.posted_one.d.next = false;
+            self.counts.d.next = false;
+            self.counts_posted.d.next = false;
+            self.counted.d.next = false;
+            self.judged.d.next = false;
             self.closed.d.next = false;
             self.set_new.d.next = false;
             self.set_writes.d.next = false;

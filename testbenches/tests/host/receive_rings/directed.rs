@@ -1,6 +1,7 @@
 //! Bursts, failed reads, refused buffers, closing, and rates.
 
 use super::support::*;
+use warpline_hdl::host::receive_rings::{AMPLE, SOME};
 use warpline_testbenches::lockstep::on_large_stack;
 use warpline_testbenches::read_bus::{Burst, Manner};
 use warpline_testbenches::stimulus::{Pace, Rhythm};
@@ -140,6 +141,8 @@ fn a_failed_read_ends_its_stream() {
             rig.ring((2, 1), 10);
             rig.run(200);
             assert_eq!(rig.bus.bursts.len(), reads, "the stream rests");
+            let scarce = rig.sim.block.scarce[2].val();
+            assert!(!scarce, "nothing comes any more that it could be held for");
             while rig.key != (2, 1) {
                 rig.run(1);
             }
@@ -268,4 +271,97 @@ fn throughput_of_a_quick_bus() {
 #[test]
 fn throughput_of_a_slow_bus() {
     assert_eq!(on_large_stack(|| throughput::<64, 8>(250)), (18, 291));
+}
+
+/// The supply of a queue of 64 buffers while they are posted and used, at each number of unused ones; of two queues the worse
+/// one counts.
+#[test]
+fn the_supply_follows_the_buffers() {
+    on_large_stack(|| {
+        let mut rig = Rig::<64, 8>::with_slots(Manner::quick(5), Check::Real, 64);
+        rig.takes = Rhythm::new(Pace::Percent(0));
+        let levels = |rig: &Rig<64, 8>| {
+            let b = &rig.sim.block;
+            [b.scarce[1].val(), b.few[1].val(), b.empty[1].val()]
+        };
+        rig.give_ring((1, 0), base((1, 0)), 128);
+        rig.give_ring((1, 3), base((1, 3)), 16);
+        rig.ring((1, 0), 100);
+        rig.run(5);
+        assert_eq!(levels(&rig), [true; 3], "rung, and not read yet");
+        rig.run(2000);
+        assert_eq!(rig.rows[&(1, 0)].done, 64);
+        assert_eq!(levels(&rig), [false; 3], "a full queue");
+        rig.ring((1, 3), 1);
+        rig.run(5);
+        assert_eq!(levels(&rig), [true; 3], "the other queue");
+        rig.run(200);
+        assert_eq!(levels(&rig), [false; 3], "it has caught up");
+        // a bus that does not answer any more: what is used is not replaced, but for what was read at once
+        rig.bus.manner.delay = 30_000..30_001;
+        (rig.key, rig.key_changes) = ((1, 0), 0);
+        let mut seen = 0;
+        while rig.rows[&(1, 0)].done > rig.rows[&(1, 0)].taken {
+            let used = rig.rows[&(1, 0)].taken + 1;
+            rig.takes = Rhythm::new(Pace::Always);
+            while rig.rows[&(1, 0)].taken < used {
+                rig.run(1);
+            }
+            rig.takes = Rhythm::new(Pace::Percent(0));
+            rig.run(POSTED as u64);
+            let row = rig.rows[&(1, 0)];
+            let unused = (row.done - row.taken) as usize;
+            let expected = [unused < AMPLE, unused < SOME, unused == 0];
+            assert_eq!(levels(&rig), expected, "{unused} unused");
+            seen += 1;
+        }
+        assert!(seen >= 64, "{seen}");
+        rig.bus.manner.delay = 0..1;
+        rig.run(31_000);
+        rig.drain().unwrap();
+        rig.close(1);
+        assert_eq!(levels(&rig), [false; 3], "closed");
+    });
+}
+
+/// What makes the supply too good or too late is seen.
+#[test]
+fn a_wrong_supply_is_seen() {
+    let faults = [
+        ("few", "unused_q < some", "unused_q < (some - 9'h1)"),
+        (
+            "order",
+            "if (used_one_q) begin",
+            "if (used_one_q & (~rung_q)) begin",
+        ),
+        (
+            "forgotten",
+            "posted_waits = posted_one_q &",
+            "posted_waits = 1'b0 &",
+        ),
+    ];
+    for (name, right, wrong) in faults {
+        let run = || {
+            let mut rig =
+                Rig::<64, 8>::with_fault(Manner::quick(0), Check::Random(0), name, right, wrong);
+            rig.takes = Rhythm::new(Pace::Percent(50));
+            for key in [(0, 0), (1, 1)] {
+                rig.give_ring(key, base(key), 16);
+            }
+            let mut produced = 0;
+            for _ in 0..400 {
+                produced += 1;
+                for key in [(0, 0), (1, 1)] {
+                    while rig.rows[&key].taken + 16 < produced {
+                        rig.cycle()?;
+                    }
+                    rig.doorbell = Some((key, produced));
+                    rig.cycle()?;
+                    rig.cycle()?;
+                }
+            }
+            Ok::<(), Wrong>(())
+        };
+        println!("{name}: {}", run().expect_err(name));
+    }
 }

@@ -20,6 +20,7 @@ struct Outcome {
     closes: u32,
     refused_sets: u32,
     drained_reads: u32,
+    shortages: [u32; 4],
 }
 
 fn random_run<const W: usize, const K: usize>(
@@ -34,6 +35,7 @@ fn random_run<const W: usize, const K: usize>(
         closes: 0,
         refused_sets: 0,
         drained_reads: 0,
+        shortages: [0; 4],
     };
     let mut last_bell = 0;
     while rig.now() < cycles {
@@ -76,6 +78,7 @@ fn random_run<const W: usize, const K: usize>(
     assert!(rig.faults.is_empty());
     outcome.refused_sets = rig.refused_sets;
     outcome.drained_reads = rig.drained_reads;
+    outcome.shortages = rig.shortages;
     Ok(outcome)
 }
 
@@ -87,6 +90,8 @@ fn rounds<const W: usize, const K: usize>() {
     );
     assert!(outcome.posted > 200 && outcome.wrapped > 0 && outcome.closes > 3);
     assert!(outcome.refused_sets > 5 && outcome.drained_reads > 5);
+    let shortages = outcome.shortages;
+    assert!(shortages.iter().min() > Some(&100), "{shortages:?}");
 }
 
 // req: DDP-UNT-12, DDP-UNT-17, DDP-TEAR-15
@@ -123,12 +128,14 @@ fn planted_mistakes_are_seen() {
             Plant::StuckBit,
             Plant::TookTwice,
             Plant::CloseLost,
+            Plant::SupplyEarly,
+            Plant::PostedUnseen,
         ] {
             let wrong = random_run::<64, 8>(5_000, Some(plant)).err();
-            println!(
-                "{plant:?}: {}",
-                wrong.unwrap_or_else(|| panic!("{plant:?}"))
-            );
+            let wrong = wrong.unwrap_or_else(|| panic!("{plant:?}"));
+            println!("{plant:?}: {wrong}");
+            let of_supply = matches!(plant, Plant::SupplyEarly | Plant::PostedUnseen);
+            assert!(!of_supply || wrong.contains("supply"), "{plant:?}: {wrong}");
         }
     });
 }

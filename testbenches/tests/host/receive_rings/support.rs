@@ -2,9 +2,9 @@
 
 use fastrand::Rng;
 use num_bigint::BigUint;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warpline_hdl::Config;
-use warpline_hdl::host::receive_rings::ReceiveRings;
+use warpline_hdl::host::receive_rings::{AMPLE, ReceiveRings, SOME, SUPPLIED};
 use warpline_regmap::layout::{receive_buffer, receive_ring};
 use warpline_sv_writer::{self as writer, Design};
 use warpline_testbenches::lockstep::{Lockstep, plant};
@@ -14,6 +14,10 @@ use warpline_testbenches::stimulus::{Pace, Rhythm, chance};
 pub const STREAMS: usize = 4;
 /// Buffers that a queue holds, but for throughput.
 pub const SLOTS: u32 = 8;
+/// Cycles in which a buffer is not used that has been posted; `check` takes longer.
+pub const UNUSED: usize = 8;
+/// Cycles in which a buffer that is posted shows, however many other rows are counted before.
+pub const POSTED: usize = 12;
 /// Stream and queue.
 pub type Key = (u8, u8);
 
@@ -39,7 +43,19 @@ pub struct Row {
     pub entries: u32,
     pub produced: u32,
     pub posted: u32,
+    /// Those of them that `check` is done with.
+    pub done: u32,
     pub taken: u32,
+}
+
+/// How short of buffers a queue is: 0 to 3 for not at all, `scarce`, `few` and `empty`.
+fn shortage(produced: u32, done: u32, taken: u32) -> u8 {
+    let unused = done.saturating_sub(taken);
+    let levels = [unused < AMPLE as u32, unused < SOME as u32, unused == 0];
+    match produced == done {
+        true => 0,
+        false => levels.iter().map(|level| u8::from(*level)).sum(),
+    }
 }
 
 impl Row {
@@ -49,6 +65,7 @@ impl Row {
             entries,
             produced: 0,
             posted: 0,
+            done: 0,
             taken: 0,
         }
     }
@@ -73,6 +90,10 @@ pub enum Plant {
     TookTwice,
     /// `close` does not reach the block.
     CloseLost,
+    /// The supply is expected a cycle earlier than it comes.
+    SupplyEarly,
+    /// Buffers posted to queue 2 do not count for the supply.
+    PostedUnseen,
 }
 
 /// How long `check` takes.
@@ -95,6 +116,10 @@ pub struct Rig<const W: usize, const K: usize> {
     /// Rows of closed streams that may still post, and those that may not.
     pub leaving: BTreeMap<Key, Row>,
     pub broken: BTreeSet<u8>,
+    /// Produced, done and taken of each row in the last cycles, the last one first.
+    pub counts: BTreeMap<Key, VecDeque<(u32, u32, u32)>>,
+    /// Cycles in which a stream had each shortage.
+    pub shortages: [u32; 4],
 
     // what the host does next
     pub doorbell: Option<(Key, u32)>,
@@ -108,6 +133,7 @@ pub struct Rig<const W: usize, const K: usize> {
     pub shown: Option<u128>,
     pub wait: u32,
     pub asked: bool,
+    pub asked_of: Key,
     pub refuse: bool,
     pub key: Key,
     pub took: bool,
@@ -176,6 +202,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             rows: BTreeMap::new(),
             leaving: BTreeMap::new(),
             broken: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            shortages: [0; 4],
             doorbell: None,
             rung: None,
             set: None,
@@ -184,6 +212,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             shown: None,
             wait: 0,
             asked: false,
+            asked_of: (0, 0),
             refuse: false,
             key: (0, 0),
             took: false,
@@ -273,12 +302,14 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         let stands = self.key == self.key_before;
         self.key_before = self.key;
         let takes = self.takes.go(rng);
+        let before = self.counts.get(&self.key).and_then(|c| c.get(UNUSED));
+        let ripe = before.map_or(0, |(_, done, _)| *done);
         if let Some(row) = self.rows.get_mut(&self.key)
             && takes
             && stands
             && !self.took
             && !block.took.val()
-            && row.posted > row.taken
+            && ripe > row.taken
         {
             row.taken += 1;
             self.took = true;
@@ -322,7 +353,10 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             Row { taken, ..*row }.known()
         });
 
+        self.compare_supply()?;
+
         // buffers
+        let block = &*self.sim.block;
         let valid = block.buffer_valid.val();
         let shown = valid.then(|| block.buffer.val().to_u128());
         if let Some(held) = self.shown
@@ -352,6 +386,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
                 Check::Random(most) => self.rng.u32(1..=most + 1),
                 Check::Real => 9,
             };
+            self.asked_of = parts(block_buffer(shown)).0;
             self.post(block_buffer(shown));
         } else if !self.asked {
             self.shown = shown;
@@ -359,6 +394,12 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         if done {
             self.asked = false;
             self.posts.push(now);
+            let unseen = self.plant == Some(Plant::PostedUnseen) && self.asked_of.1 == 2;
+            if let Some(row) = self.row_of(self.asked_of)
+                && !unseen
+            {
+                row.done += 1;
+            }
         }
         let block = &*self.sim.block;
         if block.fault.val() {
@@ -405,7 +446,50 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             self.broken.remove(&stream);
             self.closing = Some((stream, now));
         }
+        self.counts.retain(|key, _| self.rows.contains_key(key));
+        for (key, row) in &self.rows {
+            let counts = self.counts.entry(*key).or_default();
+            counts.push_front((row.produced, row.done, row.taken));
+            counts.truncate(POSTED);
+        }
         self.sim.edge().map_err(|e| e.to_string())
+    }
+
+    /// The supply of each stream shows what has been used and what has been announced, and not less than was posted some cycles
+    /// ago.
+    fn compare_supply(&mut self) -> Result<(), Wrong> {
+        let now = self.now();
+        let late = SUPPLIED - 1 - usize::from(self.plant == Some(Plant::SupplyEarly));
+        for i in 0..STREAMS {
+            let stream = i as u8;
+            let block = &*self.sim.block;
+            let levels = [&block.scarce[i], &block.few[i], &block.empty[i]].map(|s| s.val());
+            let found = levels.iter().map(|level| u8::from(*level)).sum::<u8>();
+            if levels[1] & !levels[0] || levels[2] & !levels[1] {
+                return Err(format!("cycle {now}: supply of {stream} is {levels:?}"));
+            }
+            self.shortages[usize::from(found)] += 1;
+            let closing = |(closed, since)| closed == stream && now < since + 4;
+            if self.closing.is_some_and(closing) || self.faults.contains(&stream) {
+                continue;
+            }
+            let (mut least, mut most) = (0, 0);
+            for (_, counts) in self.counts.iter().filter(|(key, _)| key.0 == stream) {
+                let new = counts[0];
+                let shown = counts.get(late).unwrap_or(&(0, 0, 0));
+                let posted = counts.get(POSTED - 1).unwrap_or(&(0, 0, 0));
+                if shown.0 > new.1 {
+                    least = least.max(shortage(shown.0, new.1, shown.2));
+                }
+                most = most.max(shortage(new.0, posted.1, new.2));
+            }
+            if !(least..=most).contains(&found) {
+                return Err(format!(
+                    "cycle {now}: supply of {stream} is {found}, not {least} to {most}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     pub fn of_stream(&self, rows: &BTreeMap<Key, Row>, stream: u8) -> Vec<Row> {
