@@ -233,6 +233,12 @@ impl<
         self.check.verdict.next = self.ingress.verdict.val();
         self.check.verdict_valid.next = self.ingress.verdict_valid.val();
         self.ingress.consumed.next = self.check.consumed.val();
+        self.ingress.consumed_stream.next = self.check.consumed_stream.val();
+        for i in 0..S {
+            self.ingress.scarce[i].next = self.receive_rings.scarce[i].val();
+            self.ingress.few[i].next = self.receive_rings.few[i].val();
+            self.ingress.empty[i].next = self.receive_rings.empty[i].val();
+        }
         self.ingress.ahead_done.next = self.check.ahead_done.val();
         self.ingress.ahead_stream.next = self.check.ahead_stream.val();
         self.ingress.ahead_position.next = self.check.ahead_position.val();

@@ -33,6 +33,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[(
         "commit",
         "crc32c",
         "fetch",
+        "pace",
         "scan",
         "stream_end",
         "strip",

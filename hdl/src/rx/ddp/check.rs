@@ -38,7 +38,8 @@
 //! An untagged segment for which no buffer is posted, while `receive_rings` reports buffers `coming`, is kept and
 //! checked again and again. Faults and commands go in between, so that the buffer can be posted, or the stream be
 //! frozen, which discards the segment. FPDUs behind it, those of other streams included, are held: they leave in
-//! order.
+//! order. This is the last resort: [`pace`](crate::rx::mpa::pace) holds a stream of TCP in its ring while its buffers are
+//! under way. What comes here nevertheless was sent before its doorbell, or is of a message far ahead in an MSN window, or of SCTP.
 //!
 //! A stream with an MSN window accepts segments of messages behind the first one, too. They are placed at once and
 //! their messages closed, but delivered only when all messages in front are: the last segment of the first message

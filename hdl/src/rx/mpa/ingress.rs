@@ -5,7 +5,7 @@
 //!                 ▲     (rings) ◄─┴── header  │ ▲   read      └─► strip ─ markers ┘
 //!                 │                           │ │                   └──► commit ──────► DdpSegment
 //!                 └────────────── tail ───────┘ └── freed rows        (buffer) ◄────── read by `place`
-//!           └─► stream_end ─► scan: FIN, lost connection
+//!           └─► stream_end ─► scan: FIN, lost connection     supply of receive buffers ─► pace ─► scan
 //! ```
 //!
 //! Connections only; the timing of each part is in its own file.
@@ -22,6 +22,7 @@ use crate::rx::mpa::admit::Admit;
 use crate::rx::mpa::assembly::Assembly;
 use crate::rx::mpa::commit::{self, Commit};
 use crate::rx::mpa::fetch::Fetch;
+use crate::rx::mpa::pace::Pace;
 use crate::rx::mpa::scan::Scan;
 use crate::rx::mpa::stream_end::StreamEnd;
 use crate::rx::mpa::strip::{self, MarkerVerdict, Strip};
@@ -111,6 +112,14 @@ pub struct Ingress<
     pub verdict_valid: Signal<Out, Bit>,
     /// Pulse: `check` has accepted an FPDU.
     pub consumed: Signal<In, Bit>,
+    /// Its stream.
+    pub consumed_stream: Signal<In, Bits<8>>,
+    /// From `receive_rings`: how short each stream is of receive buffers.
+    pub scarce: [Signal<In, Bit>; S],
+    /// Shorter.
+    pub few: [Signal<In, Bit>; S],
+    /// It has none.
+    pub empty: [Signal<In, Bit>; S],
     /// Pulse: `freed_rows` rows of the commit buffer are free again.
     pub freed: Signal<In, Bit>,
     /// How many, with `freed`.
@@ -138,6 +147,7 @@ pub struct Ingress<
     stream_end: StreamEnd<S>,
     #[value(Scan::new(config))]
     scan: Scan<H, D, LOGD, S>,
+    pace: Pace<S>,
     #[value(Fetch::new(config))]
     fetch: Fetch<W, K, D, LOGK, LOGD, S>,
     strip: Strip<W, D>,
@@ -197,6 +207,7 @@ impl<
         self.admit.reset.next = self.reset.val();
         self.stream_end.reset.next = self.reset.val();
         self.scan.reset.next = self.reset.val();
+        self.pace.reset.next = self.reset.val();
         self.fetch.reset.next = self.reset.val();
         self.strip.reset.next = self.reset.val();
         self.commit.reset.next = self.reset.val();
@@ -289,6 +300,19 @@ impl<
         self.issued.next = self.scan.issued.val();
         self.issued_stream.next = self.scan.issued_stream.val();
 
+        comment!("not faster than receive buffers come");
+        self.pace.issued.next = self.issued.val();
+        self.pace.issued_stream.next = self.issued_stream.val();
+        self.pace.consumed.next = self.consumed.val();
+        self.pace.consumed_stream.next = self.consumed_stream.val();
+        for i in 0..S {
+            self.pace.scarce[i].next = self.scarce[i].val();
+            self.pace.few[i].next = self.few[i].val();
+            self.pace.empty[i].next = self.empty[i].val();
+            self.scan.may_run[i].next = self.pace.may_run[i].val();
+            self.scan.may_issue[i].next = self.pace.may_issue[i].val();
+        }
+
         comment!("out of the rings");
         self.fetch.fpdu.next = self.scan.fpdu.val();
         self.fetch.fpdu_valid.next = self.scan.fpdu_valid.val();
@@ -369,6 +393,8 @@ impl<
             self.receive[i].scan_issued_stream.next = self.scan.issued_stream.val();
             self.issued.next = self.receive[i].issued.val();
             self.issued_stream.next = self.receive[i].issued_stream.val();
+            self.pace.issued.next = self.receive[i].issued.val();
+            self.pace.issued_stream.next = self.receive[i].issued_stream.val();
             self.fetch.fpdu.next = self.receive[i].fpdu.val();
             self.fetch.fpdu_valid.next = self.receive[i].fpdu_valid.val();
             self.receive[i].fpdu_ready.next = self.fetch.fpdu_ready.val();

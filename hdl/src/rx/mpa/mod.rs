@@ -4,7 +4,7 @@
 //!  admit ─► assembly ─► fetch ─┬─► crc32c ────────► verdict
 //!             │  ▲             └─► strip ─► commit ─► ULPDU
 //!             ▼  │
-//!            scan
+//!            scan ◄─ pace
 //! ```
 
 pub mod admit;
@@ -13,6 +13,7 @@ pub mod commit;
 pub mod dword_heads;
 pub mod fetch;
 pub mod ingress;
+pub mod pace;
 pub mod scan;
 pub mod stream_end;
 pub mod strip;

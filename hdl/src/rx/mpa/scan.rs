@@ -29,6 +29,12 @@
 //! so a change of stream costs the reader at most two cycles. An FPDU that reaches [`FAR`] rows ends its visit; its
 //! stream is visited again at most [`AGAIN`] cycles later. Idle streams cost nothing.
 //!
+//! `pace` holds a stream back whose receive buffers are under way: without `may_run` a whole FPDU that is found has its length
+//! kept, as if it was not whole, and without `may_issue` it is not issued; other streams go on. Whoever cannot need a buffer that
+//! is not there goes nevertheless: refused FPDUs, ends, those `ahead`, and those that are `placed`, whose buffer was there when
+//! they went ahead. An FPDU that has been selected is issued, whatever `may_issue` is by then. From one that is issued by itself
+//! to the next one of its stream it takes at least [`SINGLE`] cycles.
+//!
 //! Latency: 12 cycles from the landing of the last octet to `issued`, 4 more for a long FPDU with markers, and 5 if
 //! the length was known before. The FPDU is at the output a cycle later. An FPDU that arrives alone and begins with a
 //! beat needs no visit ([`fast_path`]): if it ends with that beat or the next one, it is issued 3 cycles after its first
@@ -74,6 +80,9 @@ pub use reader::{ROWS, VISIT};
 
 /// Cycles from one FPDU of a stream to the next one if the visit ends between them and no other stream is visited.
 pub const AGAIN: usize = 16;
+
+/// Cycles from an FPDU of known length, or of [`fast_path`], to the next one of its stream, at least.
+pub const SINGLE: usize = 3;
 
 /// Cycles after an arm or a close in which no FPDU is accepted from [`fast_path`]: it may belong to the stream's previous owner.
 const BLOCKED: u64 = 8;
@@ -175,6 +184,10 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     pub fpdu_valid: Signal<Out, Bit>,
     /// It is accepted.
     pub fpdu_ready: Signal<In, Bit>,
+    /// From `pace`: FPDUs of the stream may be issued as they are found,
+    pub may_run: [Signal<In, Bit>; S],
+    /// or at least one whose length is known.
+    pub may_issue: [Signal<In, Bit>; S],
     /// Position up to which the octets of each stream have landed.
     pub edge_landed: [Signal<Out, Bits<32>>; S],
     /// Pulse: an FPDU of `issued_stream` was issued.
@@ -239,6 +252,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     weighed_of: [Dff<Bit>; S],
     whole: Dff<Bit>,
     short: Dff<Bit>,
+    /// It is whole, and its stream is held.
+    kept: Dff<Bit>,
     dropped: Dff<Bit>,
     dead: Dff<Bit>,
     visit_done: Dff<Bit>,
@@ -287,6 +302,8 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     base: Signal<Local, Bits<32>>,
     item_octets: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<20>>,
+    measured_runs: Signal<Local, Bit>,
+    in_full: Signal<Local, Bit>,
     stands: Signal<Local, Bit>,
     refusal: Signal<Local, Bits<3>>,
     passes: Signal<Local, Bit>,
@@ -294,6 +311,7 @@ pub struct Scan<const H: usize, const D: usize, const LOGD: usize, const S: usiz
     fast_fpdu: Signal<Local, FastFpdu>,
     fast_length: Signal<Local, Known>,
     idle: [Signal<Local, Bit>; S],
+    fast_may: Signal<Local, Bit>,
     fast_accepted: Signal<Local, Bit>,
     fast_accepted_of: [Signal<Local, Bit>; S],
     /// The FPDU of `fast_path` can be issued at once.

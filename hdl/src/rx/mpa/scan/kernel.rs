@@ -2,11 +2,11 @@
 //! has found; and the next state of the streams.
 //!
 //! ```text
-//!  look ─► reader, walker ─► measure ─► weigh ─► decide ─┬─ whole ─────► out
-//!                                                        └─ not whole ─► lengths
+//!  look ─► reader, walker ─► measure ─► weigh ─► decide ─┬─ whole, and may run ─► out
+//!                                                        └─ otherwise ──────────► lengths
 //!  fast path ─┬─ whole, and nothing in front of it ────────────────────► give
 //!             └─ otherwise ────────────────────────────────────────────► lengths
-//!  give: a stream whose FPDU is whole by now ◄─ lengths ───────────────► out
+//!  give: a stream whose FPDU is whole by now, and may go ◄─ lengths ───► out
 //!  look_ahead, when none in order is pending ──────────────────────────► out ─► queue
 //! ```
 use super::Scan;
@@ -95,8 +95,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         for i in 0..S {
             self.look.asks[i].next =
                 self.eligible[i].q.val() & !self.known[i].q.val() & !self.ends[i].q.val();
-            self.give.asks[i].next =
-                self.eligible[i].q.val() & (self.known[i].q.val() | self.ends[i].q.val());
+            self.give.asks[i].next = self.eligible[i].q.val()
+                & ((self.known[i].q.val() & self.may_issue[i].val()) | self.ends[i].q.val());
         }
 
         comment!("look: visit it as soon as the reader accepts");
@@ -198,7 +198,9 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             }
         }
 
-        comment!("weigh: is it whole, and does its stream have the same owner?");
+        comment!(
+            "weigh: is it whole and may go, and does its stream have the same owner? One that is placed has its buffer"
+        );
         self.left.next =
             self.measured_edge.q.val() - self.measured.q.val().behind.get_bits::<20>(0);
         self.weighed_valid.d.next = self.measured_valid.q.val();
@@ -207,13 +209,24 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.weighed_fpdu.d.next = self.measured_fpdu.q.val();
         self.weighed_fpdu.d.next.header_only = self.measured_fpdu.q.val().placed
             & (self.measured_fpdu.q.val().dwords > self.header.val());
-        self.whole.d.next = self.measured_valid.q.val()
+        self.measured_runs.next = self.measured_fpdu.q.val().placed;
+        for i in 0..S {
+            if (self.measured_fpdu.q.val().stream.get_bits::<4>(0) == self.index[i].val())
+                & self.may_run[i].val()
+            {
+                self.measured_runs.next = true;
+            }
+        }
+        self.in_full.next = (!self.left.val().get_bit(19) & self.measured_runs.val())
+            | self.measured_fpdu.q.val().refused.any();
+        self.whole.d.next =
+            self.measured_valid.q.val() & self.measured.q.val().found & self.in_full.val();
+        self.short.d.next =
+            self.measured_valid.q.val() & self.measured.q.val().found & !self.in_full.val();
+        self.kept.d.next = self.measured_valid.q.val()
             & self.measured.q.val().found
-            & (!self.left.val().get_bit(19) | self.measured_fpdu.q.val().refused.any());
-        self.short.d.next = self.measured_valid.q.val()
-            & self.measured.q.val().found
-            & self.left.val().get_bit(19)
-            & !self.measured_fpdu.q.val().refused.any();
+            & !self.left.val().get_bit(19)
+            & !self.in_full.val();
         self.dropped.d.next = self.owner_changes.q.val()
             & (self.owner_stream.q.val() == self.measured_fpdu.q.val().stream);
         for i in 0..S {
@@ -234,6 +247,8 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         if self.incomplete.val() {
             self.dead.d.next = true;
         }
+        self.reader.held.next = self.incomplete.val() & self.kept.q.val();
+        self.reader.held_stream.next = self.weighed_fpdu.q.val().stream;
         if self.weighed_valid.q.val() & self.weighed.q.val().last {
             self.dead.d.next = false;
         }
@@ -248,6 +263,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
         self.fast_length.next.dwords = self.fast_fpdu.val().dwords;
         self.fast_length.next.ulpdu = self.fast_fpdu.val().ulpdu;
         self.fast_accepted.next = false;
+        self.fast_may.next = false;
         for i in 0..S {
             self.fast_path.at[i].next = self.at[i].q.val().get_bits::<20>(0);
             self.fast_path.with_markers[i].next = self.with_markers[i].q.val();
@@ -264,8 +280,12 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             if self.fast_accepted_of[i].val() {
                 self.fast_accepted.next = true;
             }
+            if self.fast_path.fpdu_of[i].val() & self.may_issue[i].val() {
+                self.fast_may.next = true;
+            }
         }
         self.in_time.next = self.fast_fpdu.val().whole
+            & self.fast_may.val()
             & !self.given_valid.q.val()
             & !self.known_fpdu_valid.q.val()
             & !self.give.any.val();
@@ -564,6 +584,7 @@ impl<const H: usize, const D: usize, const LOGD: usize, const S: usize> Logic
             self.weighed_valid.d.next = false;
             self.whole.d.next = false;
             self.short.d.next = false;
+            self.kept.d.next = false;
             self.dead.d.next = false;
             self.visit_done.d.next = false;
             self.given_valid.d.next = false;

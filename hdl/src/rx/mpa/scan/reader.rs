@@ -7,8 +7,8 @@
 //!                          └─► end of the visit                  ▲ abort
 //! ```
 //!
-//! A visit ends with the row that has not landed completely, after [`VISIT`] rows if another stream is pending, or
-//! when the walker aborts it because it does not need the rows; rows already read are then dropped. The edge is
+//! A visit ends with the row that has not landed completely, after [`VISIT`] rows if another stream is pending, when its stream
+//! is held, which would read rows for nothing as long as octets land, or when the walker aborts it because it does not need the rows; rows already read are then dropped. The edge is
 //! looked up before the row is read, so the lanes that count were in the RAM by then.
 //!
 //! Latency from a visit to its first row in the queue: 4 cycles. Throughput: one row a cycle; one cycle is lost
@@ -92,6 +92,10 @@ pub struct Reader<const H: usize, const D: usize, const LOGD: usize> {
     pub owner_changes: Signal<In, Bit>,
     /// That stream.
     pub owner_stream: Signal<In, Bits<8>>,
+    /// Pulse: nothing more of `held_stream` is issued now; its visit ends with the next row.
+    pub held: Signal<In, Bit>,
+    /// That stream.
+    pub held_stream: Signal<In, Bits<8>>,
     /// Lookup of an edge: its stream,
     pub looked: Signal<Out, Bits<8>>,
     /// and the low bits of the edge, in the same cycle.
@@ -233,7 +237,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Logic for Reader<H, D, L
                 self.lots.d.next = true;
             }
         }
-        if self.owner_changes.val() & (self.owner_stream.val() == self.asked.q.val().stream) {
+        if (self.owner_changes.val() & (self.owner_stream.val() == self.asked.q.val().stream))
+            | (self.held.val() & (self.held_stream.val() == self.asked.q.val().stream))
+        {
             self.cut.d.next = true;
         }
 

@@ -257,6 +257,10 @@ fn fault(name: &str, right: &str, wrong: &str, length: u16) -> Option<LockstepEr
         b.landed.next = cycle == 4;
         b.landed_edge.next = 2000.into();
         b.fpdu_ready.next = true;
+        for i in 0..STREAMS {
+            b.may_run[i].next = true;
+            b.may_issue[i].next = true;
+        }
         b.header_data.next = (u64::from(length.swap_bytes()) * 0x1_0001).into();
         bench.settle().and_then(|()| bench.edge()).err()
     })

@@ -8,6 +8,7 @@
 //! ```
 
 mod full_and_closed;
+mod gates;
 mod lengths;
 mod look_ahead;
 mod rate;

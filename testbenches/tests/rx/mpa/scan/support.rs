@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::records::Fpdu;
 use warpline_hdl::rx::mpa::assembly;
-use warpline_hdl::rx::mpa::scan::Scan;
+use warpline_hdl::rx::mpa::scan::{SINGLE, Scan};
 use warpline_hdl::rx::mpa::stream_end::Mark;
 use warpline_regmap::layout::refused;
 use warpline_sv_writer::{self as writer, Design};
@@ -23,6 +23,10 @@ pub const PROMPT: usize = 3;
 /// Cycles more when markers inside have to be counted, which is done from this ULPDU_Length on.
 pub const COUNTING: usize = 4;
 pub const LONG: u16 = 504;
+/// Cycles from the last one with `may_issue` to an FPDU that was selected in it, if nothing holds it up.
+pub const SELECTED: usize = 2;
+/// FPDUs in the queue that hold it up.
+const FULL: usize = 8;
 /// Cycles in which the block drains.
 pub const SETTLED: usize = 200;
 
@@ -35,6 +39,27 @@ pub struct Planned {
     pub refused: u8,
     /// Octets behind `position` that have to land before it can go out.
     pub need: u64,
+}
+
+/// What `pace` allows a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Gate {
+    #[default]
+    Runs,
+    Single,
+    Held,
+}
+
+/// A stream's gate, and since when it is closed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gated {
+    pub gate: Gate,
+    /// Cycles without `may_issue` in which a selected FPDU was not held up.
+    pub held: usize,
+    /// Cycles without `may_run`.
+    pub single: usize,
+    /// Cycle of the last FPDU.
+    pub last: Option<usize>,
 }
 
 /// A beat on its way into the ring, as `admit` tells of it.
@@ -79,6 +104,8 @@ pub struct Seen {
     pub closed_with_backlog: usize,
     pub held_back: usize,
     pub ends: [usize; 7],
+    pub issued_single: usize,
+    pub held_whole: usize,
     pub ends_with_backlog: usize,
     pub pads: [usize; 4],
 }
@@ -98,6 +125,13 @@ pub struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     pub heads: Vec<u8>,
     pub expected: VecDeque<Fpdu>,
     pub ready: Rhythm,
+    /// The gates of the streams, and in how many cycles of a thousand one of them changes.
+    pub gates: [Gated; STREAMS],
+    pub gates_change: u32,
+    /// What the block is told is that all are open.
+    pub gates_lie: bool,
+    /// The queue was full in the last cycle, and in the one before.
+    pub was_full: [bool; 2],
     /// Cycles of `issued`.
     pub issued: Vec<usize>,
     /// Octets that land behind the end of a stream.
@@ -161,6 +195,10 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             heads: vec![0; 2 * D],
             expected: VecDeque::new(),
             ready: Rhythm::new(Pace::Always),
+            gates: Default::default(),
+            gates_change: 0,
+            gates_lie: false,
+            was_full: [false; 2],
             issued: vec![],
             beyond: 0,
             longest: 0,
@@ -388,11 +426,19 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             b.beat.next.new_edge = (coming.edge & 0xFFFF_FFFF).into();
         }
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
+        for (i, gated) in self.gates.iter_mut().enumerate() {
+            if self.gates_change > 0 && self.rng.u32(..1000) < self.gates_change {
+                gated.gate = [Gate::Runs, Gate::Single, Gate::Held][self.rng.usize(..3)];
+            }
+            b.may_run[i].next = gated.gate == Gate::Runs || self.gates_lie;
+            b.may_issue[i].next = gated.gate != Gate::Held || self.gates_lie;
+        }
         self.note_whole();
         if let Err(error) = self.lockstep.settle() {
             return self.fail(error);
         }
         self.compare();
+        self.compare_gates();
         let row = self.lockstep.block.header_row.val().index();
         let width = self.config.octets();
         let row = &self.sources[row / rows % STREAMS].ring[row % rows * width..][..width];
@@ -422,7 +468,43 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         }
     }
 
+    /// Counts how long the gates have been closed, before this cycle; see [`compare`](Self::compare).
+    fn compare_gates(&mut self) {
+        let free = !self.lockstep.block.issued.val() && !self.was_full[1];
+        for (gated, source) in self.gates.iter_mut().zip(&self.sources) {
+            gated.held += usize::from(free);
+            gated.single += 1;
+            if gated.gate != Gate::Held {
+                gated.held = 0;
+            }
+            if gated.gate == Gate::Runs {
+                gated.single = 0;
+            }
+            let held = gated.held > SELECTED && source.live && source.whole.is_some();
+            self.seen.held_whole += usize::from(held);
+        }
+        self.was_full = [self.expected.len() >= FULL, self.was_full[0]];
+    }
+
+    /// Opens all gates.
+    pub fn open_gates(&mut self) {
+        self.gates = Default::default();
+        self.gates_change = 0;
+    }
+
+    /// An FPDU of `stream` is issued: it may be, and does not follow another one too closely.
+    fn passes_gate(&mut self, stream: usize) {
+        let gated = &mut self.gates[stream];
+        let last = gated.last.replace(self.cycle);
+        let soon = last.is_some_and(|last| self.cycle < last + SINGLE);
+        let single = gated.single > SELECTED;
+        self.seen.issued_single += usize::from(single);
+        let late = gated.held >= SELECTED;
+        self.wrong += self.lockstep.mismatch(late || (single && soon));
+    }
+
     pub fn compare(&mut self) {
+        let mut passes = None;
         let b = &self.lockstep.block;
         let ends = |source: &Source| {
             source.live && source.whole.is_none() && (source.finished || source.cause != 0)
@@ -463,6 +545,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 (Some(planned), Some(whole)) => {
                     source.plan.pop_front();
                     source.live = planned.refused == 0;
+                    let gated = planned.refused == 0;
                     self.expected.push_back(expected(stream, source, planned));
                     self.issued.push(self.cycle);
                     self.seen.prompt += usize::from(self.cycle - whole < KNOWN);
@@ -479,6 +562,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                     seen.refused_too_large +=
                         usize::from(u64::from(planned.refused) == u64::from(refused::TOO_LARGE));
                     seen.pads[mpa::pad_len(planned.ulpdu.into())] += 1;
+                    passes = gated.then_some(stream);
                 }
                 _ => self.wrong += self.lockstep.mismatch(true),
             }
@@ -490,6 +574,9 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 .mismatch(self.expected.pop_front() != Some(found));
         }
         self.seen.held_back += usize::from(b.fpdu_valid.val() && !b.fpdu_ready.val());
+        if let Some(stream) = passes {
+            self.passes_gate(stream);
+        }
     }
 }
 
@@ -531,7 +618,24 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     config: Config,
     fpdus: usize,
 ) -> Bench<H, D, LOGD> {
-    let mut bench = Bench::<H, D, LOGD>::new(config, config.width as u64);
+    let bench = Bench::<H, D, LOGD>::new(config, config.width as u64);
+    traffic_of(bench, fpdus)
+}
+
+/// The same with gates that open and close.
+pub fn gated_traffic<const H: usize, const D: usize, const LOGD: usize>(
+    mut bench: Bench<H, D, LOGD>,
+    fpdus: usize,
+) -> Bench<H, D, LOGD> {
+    bench.gates_change = 5;
+    traffic_of(bench, fpdus)
+}
+
+fn traffic_of<const H: usize, const D: usize, const LOGD: usize>(
+    mut bench: Bench<H, D, LOGD>,
+    fpdus: usize,
+) -> Bench<H, D, LOGD> {
+    let config = bench.config;
     let mut closed: [Option<usize>; STREAMS] = [Some(0); STREAMS];
     let most = (config.ring_octets - 64).min(mpa::MAX_ULPDU.into()) as u16;
     let paces = [
@@ -543,7 +647,7 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     for pace in paces {
         bench.ready = Rhythm::new(pace);
         let until = bench.seen.issued + fpdus / paces.len();
-        while bench.seen.issued < until {
+        while bench.seen.issued < until && bench.failed.is_none() {
             let stream = bench.rng.usize(0..STREAMS);
             let leave = if bench.sources[stream].live { 30 } else { 100 };
             match closed[stream] {
@@ -598,8 +702,14 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
         }
     }
     bench.ready = Rhythm::new(Pace::Always);
+    bench.open_gates();
     bench.idle(SETTLED);
+    if bench.failed.is_some() {
+        return bench;
+    }
     assert!(bench.expected.is_empty());
+    let left = |source: &Source| source.live && source.whole.is_some();
+    assert!(!bench.sources.iter().any(left), "each whole FPDU is issued");
     let reported = |source: &Source| !(source.live && (source.finished || source.cause != 0));
     assert!(bench.sources.iter().all(reported), "each end is reported");
     bench

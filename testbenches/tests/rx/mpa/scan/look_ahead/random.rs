@@ -44,6 +44,16 @@ fn what_is_whole_behind_a_gap_goes_out_once_at_512_bits() {
     });
 }
 
+/// With streams that are held back at random: what went ahead is placed once, and counts as placed when it goes out in order.
+// req: MPA-RCV-07, MPA-RCV-18
+#[test]
+fn what_is_whole_behind_a_gap_goes_out_once_of_streams_that_are_held() {
+    let bench = gated_traffic::<32, 2, 1>(64, 6, 100, 4);
+    let seen = &bench.seen;
+    assert_eq!((bench.wrong, seen.strangers), (0, 0), "{seen:?}");
+    assert!(seen.ahead > 60 && seen.placed > 40, "{seen:?}");
+}
+
 /// FPDUs of 1442 octets, one a segment, that arrive from the last one to the first one, one window of 64 KiB after the
 /// other: cycles from the last FPDU in order of the first window to that of the last one, and beats of those in between.
 fn reversed<const H: usize, const D: usize, const LOGD: usize>(width: usize) -> (usize, usize) {

@@ -124,6 +124,9 @@ pub struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     /// Answers in a hundred that are good, and cycles to the answer.
     pub good: u32,
     pub answer: usize,
+    /// In how many cycles of a thousand the gate of a stream changes; all are open if in none.
+    pub gates_change: u32,
+    pub gates: [u8; STREAMS],
     /// Cycles of FPDUs that came out ahead.
     pub aheads: Vec<usize>,
     /// Cycles of those in order.
@@ -170,6 +173,8 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             stalled: 0,
             good: 100,
             answer: 40,
+            gates_change: 0,
+            gates: [2; STREAMS],
             aheads: vec![],
             outs: vec![],
             planted: false,
@@ -307,6 +312,15 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             _ => None,
         };
         let landed = landed.filter(|(_, beat, _, life)| *life == self.lives[beat.stream]);
+        for (i, gate) in self.gates.iter_mut().enumerate() {
+            if self.gates_change == 0 {
+                *gate = 2;
+            } else if self.rng.u32(..1000) < self.gates_change {
+                *gate = self.rng.u8(..3);
+            }
+            b.may_run[i].next = *gate == 2;
+            b.may_issue[i].next = *gate > 0;
+        }
         b.landed.next = landed.is_some();
         let (stream, edge) = landed.map_or((noise % 4, noise), |(_, beat, edge, _)| {
             (beat.stream as u64, edge)
@@ -510,8 +524,19 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
     rounds: usize,
     good: u32,
 ) -> Bench<H, D, LOGD> {
+    gated_traffic(width, rounds, good, 0)
+}
+
+/// The same with gates that change in so many cycles of a thousand.
+pub fn gated_traffic<const H: usize, const D: usize, const LOGD: usize>(
+    width: usize,
+    rounds: usize,
+    good: u32,
+    gates_change: u32,
+) -> Bench<H, D, LOGD> {
     let mut bench = Bench::<H, D, LOGD>::new(small(width), width as u64 + u64::from(good));
     bench.good = good;
+    bench.gates_change = gates_change;
     bench.answer = 80;
     for round in 0..rounds {
         for stream in 0..STREAMS {
@@ -567,6 +592,11 @@ pub fn traffic<const H: usize, const D: usize, const LOGD: usize>(
                 true => (0..reach).rev().find(|&at| allowed(&segments[at])),
                 false => Some(bench.rng.usize(0..reach)).filter(|&at| allowed(&segments[at])),
             };
+            if gates_change > 0 && choice.is_none() {
+                // a held stream is full
+                bench.idle(1);
+                continue;
+            }
             let segment = segments.remove(choice.unwrap_or(0));
             bench.segment(stream, segment.from, segment.end);
             let idle = match bench.rng.u8(0..6) {
