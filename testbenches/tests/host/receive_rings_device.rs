@@ -17,7 +17,7 @@ use fastrand::Rng;
 use warpline_hdl::Config;
 use warpline_regmap::layout::{
     close, completion, error_event, kind, receive_buffer, receive_descriptor, receive_ring,
-    stream_context,
+    stag_entry, stream_context,
 };
 use warpline_regmap::{Field, Register, register};
 use warpline_sim::{BackPressure, Card, CardOptions, HostMemory};
@@ -54,6 +54,8 @@ struct Host {
     /// Sequence number behind what was sent, by stream.
     sequence: BTreeMap<u8, u32>,
     consumed: u32,
+    /// Tagged messages that were delivered.
+    tagged: u32,
     /// Streams that reported an error, with its number and checks.
     errors: Vec<(u8, u32, u32)>,
     /// Octets of messages that wait to be fed at once.
@@ -90,6 +92,7 @@ impl Host {
             rings: BTreeMap::new(),
             sequence: BTreeMap::new(),
             consumed: 0,
+            tagged: 0,
             errors: vec![],
             gathered: None,
         };
@@ -137,6 +140,11 @@ impl Host {
     }
 
     fn arm(&mut self, stream: u8, queues: u64) {
+        self.arm_for(stream, queues, false);
+    }
+
+    /// With `tagged` each tagged message has a completion, too.
+    fn arm_for(&mut self, stream: u8, queues: u64, tagged: bool) {
         self.sequence.insert(stream, 0);
         let refused = self.command(
             register::command::ARM_STREAM,
@@ -144,6 +152,7 @@ impl Host {
                 (stream_context::STREAM, stream.into()),
                 (stream_context::CRC, 1),
                 (stream_context::QUEUES, queues),
+                (stream_context::TAGGED_COMPLETIONS, tagged.into()),
                 (stream_context::FIRST_MSN, 1),
             ],
         );
@@ -289,6 +298,10 @@ impl Host {
                 self.errors.push((stream, number as u32, checks as u32));
                 continue;
             }
+            if completion::KIND.get(&words) == u64::from(kind::TAGGED) {
+                self.tagged += 1;
+                continue;
+            }
             assert_eq!(completion::KIND.get(&words), u64::from(kind::UNTAGGED));
             let key = (stream, completion::QUEUE.get(&words) as u8);
             let ring = self.rings.get_mut(&key).unwrap();
@@ -341,47 +354,139 @@ fn rings_of_all_queues_go_round() {
         false => &[64, 512],
     };
     for &width in widths {
-        let config = Config {
-            receive_slots: 8,
-            ..Config::simulated(width)
-        };
-        let mut host = Host::new(&config, BackPressure::RANDOM, width as u64);
-        let mut rng = Rng::with_seed(width as u64);
-        let keys: Vec<Key> = (0..3).flat_map(|s| [(s, 0), (s, 2), (s, 3)]).collect();
-        for stream in 0..3 {
-            host.arm(stream, 0b1101);
-        }
-        for (i, key) in keys.iter().enumerate() {
-            host.set(*key, 16 << (i % 3));
-        }
-        let mut at_once = 0;
-        while host.rings.values().any(|ring| ring.sent < 100) {
-            let key = *rng.choice(&keys).unwrap();
-            let ring = host.rings[&key];
-            let room = host.room(key).min(rng.u32(1..20));
-            if ring.sent == ring.produced && room > 0 {
-                host.post(key, room);
-                let count = rng.u32(1..=room);
-                for _ in 0..count {
-                    host.send(key);
-                }
-                at_once += u32::from(ring.produced == ring.completed);
-            } else if ring.sent < ring.produced {
-                host.send(key);
-            }
-            if rng.u8(..4) == 0 {
-                host.card.step(rng.u64(..600)).unwrap();
-                host.poll();
-            }
-        }
-        host.settle();
-        host.check_complete();
-        assert_eq!(host.errors, []);
+        let at_once = go_round(width, 8, BackPressure::RANDOM);
         assert!(
             at_once > 50,
             "{at_once} messages for queues that were empty"
         );
     }
+}
+
+/// The same with other numbers of buffers on the device, from the fewest on, and descriptors that take their time. Nothing hangs.
+// req: DDP-UNT-12, DDP-UNT-17
+#[test]
+fn rings_go_round_with_few_slots_and_with_many() {
+    for slots in [2, 16, 64] {
+        for latency in [1..=300, 300..=300] {
+            let at_once = go_round(64, slots, BackPressure { stall: 10, latency });
+            assert!(at_once > 0, "{slots} slots");
+        }
+    }
+}
+
+/// Messages that were sent when the device had no buffer of their queue.
+fn go_round(width: usize, receive_slots: usize, back_pressure: BackPressure) -> u32 {
+    let config = Config {
+        receive_slots,
+        ..Config::simulated(width)
+    };
+    let seed = (width + receive_slots) as u64;
+    let mut host = Host::new(&config, back_pressure, seed);
+    let mut rng = Rng::with_seed(width as u64);
+    let keys: Vec<Key> = (0..3).flat_map(|s| [(s, 0), (s, 2), (s, 3)]).collect();
+    for stream in 0..3 {
+        host.arm(stream, 0b1101);
+    }
+    for (i, key) in keys.iter().enumerate() {
+        host.set(*key, 16 << (i % 3));
+    }
+    let mut at_once = 0;
+    while host.rings.values().any(|ring| ring.sent < 100) {
+        let key = *rng.choice(&keys).unwrap();
+        let ring = host.rings[&key];
+        let room = host.room(key).min(rng.u32(1..20));
+        if ring.sent == ring.produced && room > 0 {
+            host.post(key, room);
+            let count = rng.u32(1..=room);
+            for _ in 0..count {
+                host.send(key);
+            }
+            at_once += u32::from(ring.produced == ring.completed);
+        } else if ring.sent < ring.produced {
+            host.send(key);
+        }
+        if rng.u8(..4) == 0 {
+            host.card.step(rng.u64(..600)).unwrap();
+            host.poll();
+        }
+    }
+    host.settle();
+    host.check_complete();
+    assert_eq!(host.errors, []);
+    at_once
+}
+
+/// Tagged messages that stream 0 gets through in so many rounds. In each one the host posts a buffer to stream 1, whose peer sends
+/// a message to it: at once if it is `prompt`, when the next one is posted otherwise.
+fn tagged_meanwhile(width: usize, prompt: bool) -> u32 {
+    const STAG: u32 = 0x100;
+    const ROUNDS: u32 = 20;
+    const LATENCY: u32 = 1000;
+    let slow = BackPressure {
+        stall: 0,
+        latency: LATENCY..=LATENCY,
+    };
+    let mut host = Host::new(&Config::simulated(width), slow, 1);
+    host.arm_for(0, 0b1, true);
+    host.arm(1, 0b1);
+    host.set((1, 0), 16);
+    let region = [
+        (stag_entry::STAG, STAG.into()),
+        (stag_entry::REMOTE_WRITE, 1),
+        (stag_entry::LENGTH, 1 << 20),
+        (stag_entry::ADDRESS, BUS + (32 << 20)),
+    ];
+    assert!(!host.command(register::command::WRITE_STAG, &region));
+    if !prompt {
+        host.post((1, 0), 1);
+        host.settle();
+    }
+    // As many beats each whatever the width, and more of them than there is time for. FPDUs are short: the queue in front of `fetch`
+    // holds eight, and long ones take as long as the read, so that the buffer is there when its segment's turn comes.
+    let payload = 125 * width / 8;
+    let most = (14 + width as u16).max(128);
+    for number in 0..10 * ROUNDS {
+        let mut octets = vec![];
+        let message = Message::Tagged {
+            stag: STAG,
+            to: u64::from(number % 64) * payload as u64,
+            rsvd_ulp: 0,
+        };
+        FpduWriter::new(false, CrcField::Computed)
+            .append_message(message, &vec![number as u8; payload], most, &mut octets)
+            .unwrap();
+        for segment in octets.chunks(4096) {
+            host.feed(0, segment.to_vec());
+        }
+    }
+    host.card.step(4 * u64::from(LATENCY)).unwrap();
+    host.poll();
+    let before = host.tagged;
+    for _ in 0..ROUNDS {
+        host.post((1, 0), 1);
+        host.send((1, 0));
+        host.card.step(u64::from(LATENCY)).unwrap();
+        host.poll();
+    }
+    let tagged = host.tagged - before;
+    assert!(host.card.untaken(0).unwrap() > 0, "it ran dry");
+    host.settle();
+    host.check_complete();
+    assert_eq!(host.errors, []);
+    tagged
+}
+
+/// A stream whose segments come in front of their buffers holds itself up, and no other one.
+// req: DDP-UNT-17
+#[test]
+fn tagged_fpdus_of_another_stream_pass_while_a_descriptor_is_read() {
+    let mut worst = 100;
+    for width in coverage::tested().unwrap() {
+        let [meanwhile, alone] = [true, false].map(|prompt| tagged_meanwhile(width, prompt));
+        println!("{width} bits: {meanwhile} tagged messages, {alone} with buffers posted ahead");
+        worst = worst.min(100 * meanwhile / alone);
+    }
+    assert!(worst >= 95, "{worst} of a hundred");
 }
 
 /// More descriptors than the 16 bits of the doorbell count.
@@ -409,7 +514,7 @@ fn doorbells_count_beyond_16_bits() {
     assert!(host.rings[&(1, 0)].produced > 0x1_0000);
 }
 
-/// A segment whose buffer is on its way waits, and with it what comes behind; doorbells, commands and other rings go on.
+/// A segment whose buffer is on its way waits, and with it what its stream has behind it; doorbells, commands and other rings go on.
 // req: DDP-UNT-17, DDP-UNT-18
 #[test]
 fn a_segment_waits_for_a_slow_descriptor() {
