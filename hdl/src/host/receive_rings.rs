@@ -37,9 +37,9 @@
 //! **Faults.** A refused beat, or a burst that ends too early, is a fault of the stream: `check` freezes it, and its
 //! rows are idle until it is closed. `coming` keeps its value, so that a held segment is discarded and not judged.
 //!
-//! Assumptions: no doorbells in three cycles in a row; `set` is for an armed stream, and not between `close` and `quiet`; `took` belongs to the key, which
-//! was valid a cycle before, and pulses at most every second cycle; `check` refuses a buffer only after an error
-//! (which is a fault, too).
+//! Assumptions: no doorbells in three cycles in a row; `set` is for an armed stream, and not between `close` and `quiet`;
+//! `took` belongs to the key, which was valid a cycle before, pulses at most every second cycle, and not within 8 cycles
+//! of the buffer's `buffer_done`; `check` refuses a buffer only after an error (which is a fault, too).
 //!
 //! Latency: 8 cycles from a doorbell to AR if the pointer is at its row, and up to 4·S more; 4 cycles from the last
 //! beat to the first request to `check`. Throughput: a burst takes 9 cycles, two for each descriptor, and the time of
