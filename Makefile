@@ -278,7 +278,7 @@ coverage: export WARPLINE_COVERAGE_WIDTHS := $(WIDTHS)
 coverage: export WARPLINE_COVERAGE := $(TARGET)/coverage
 coverage: setup
 	rm -rf $(WARPLINE_COVERAGE)
-	$(CARGO) test --quiet --package warpline-testbenches --test device --test device_interrupts --test receive_rings
+	$(CARGO) test --quiet --package warpline-testbenches --test device --test device_interrupts --test receive_rings_device
 	$(CARGO) run --quiet --package warpline-testbenches --example coverage -- $(STREAMS)
 
 docs:
