@@ -242,7 +242,7 @@ fn planted_faults_are_seen() {
         ),
     ];
     for (name, right, wrong) in faults {
-        let seen = overdrawn(&format!("pace_{name}"), Some((right, wrong)), 1).err();
+        let seen = overdrawn(&format!("pace_fault_{name}"), Some((right, wrong)), 1).err();
         println!("{name}: {}", seen.unwrap_or_else(|| panic!("{name}")));
     }
 }
