@@ -37,6 +37,7 @@ pub const BLOCKS: &[&str] = &[
     "stream_end",
     "fetch",
     "ingress",
+    "pace",
     "scan",
     "strip",
     "window",
