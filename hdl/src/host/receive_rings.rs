@@ -172,7 +172,7 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     pub key_distance: Signal<In, Bits<8>>,
     /// Pulse: a buffer of that queue has been used.
     pub took: Signal<In, Bit>,
-    /// More buffers than that are posted to that queue or under way to it; 3 cycles behind the key, 1 behind the distance.
+    /// More buffers than that are posted to that queue or under way to it; 2 cycles behind the key, 1 behind the distance.
     pub coming: Signal<Out, Bit>,
     /// Descriptors of a queue of the stream are not posted yet, and fewer buffers than [`AMPLE`] are posted to it and unused,
     pub scarce: [Signal<Out, Bit>; S],
@@ -224,9 +224,6 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     set_mask: Dff<Bits<16>>,
     set_done: Dff<Bit>,
     set_refused: Dff<Bit>,
-    key_produced: Dff<Bits<16>>,
-    key_taken: Dff<Bits<16>>,
-    key_has_ring: Dff<Bit>,
     known: Dff<Bits<16>>,
     known_ring: Dff<Bit>,
     expects: Dff<Bit>,
@@ -537,11 +534,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.taken_key.data.next = self.taken.data.val();
         self.taken_key.read_row.next = self.key_row.val();
         self.one_more.d.next = self.taken_key.out.val() + 1;
-        self.key_produced.d.next = self.produced_key.out.val();
-        self.key_taken.d.next = self.taken_key.out.val();
-        self.key_has_ring.d.next = self.key_ring.val();
-        self.known.d.next = self.key_produced.q.val() - self.key_taken.q.val();
-        self.known_ring.d.next = self.key_has_ring.q.val();
+        self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
+        self.known_ring.d.next = self.key_ring.val();
         self.expects.d.next = self.known_ring.q.val()
             & (bit_cast::<16, 8>(self.key_distance.val()) < self.known.q.val());
         self.coming.next = self.expects.q.val();

@@ -87,8 +87,8 @@ fn counts_of_15_bits_are_seen() {
     for (name, right, wrong) in [
         (
             "known",
-            "known_d = key_produced_q - key_taken_q",
-            "known_d = (key_produced_q - key_taken_q) & 16'h7fff",
+            "known_d = produced_key_out - taken_key_out",
+            "known_d = (produced_key_out - taken_key_out) & 16'h7fff",
         ),
         (
             "behind",

@@ -144,8 +144,8 @@ pub struct Rig<const W: usize, const K: usize> {
     pub takes: Rhythm,
     /// How far behind the first buffer of the key's queue is looked.
     pub distance: u8,
-    /// Buffers of the key's queue that were known in the last cycle, and in the one before.
-    pub known: [u16; 2],
+    /// Buffers of the key's queue that were known in the last cycle.
+    pub known: u16,
     pub want_coming: bool,
 
     pub faults: Vec<u8>,
@@ -220,7 +220,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             key_changes: 20,
             takes: Rhythm::new(Pace::Percent(10)),
             distance: 0,
-            known: [0; 2],
+            known: 0,
             want_coming: false,
             faults: vec![],
             posts: vec![],
@@ -341,14 +341,13 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             .take(address, block.m_axi.rready.val(), &mut self.rng)
             .map_err(|e| format!("cycle {now}: {e}"))?;
 
-        // what is coming, of the key three cycles ago and the distance of the last cycle
+        // what is coming, of the key two cycles ago and the distance of the last cycle
         let coming = block.coming.val();
         if coming != self.want_coming {
             return Err(format!("cycle {now}: coming is {coming}"));
         }
-        self.want_coming = u16::from(self.distance) < self.known[1];
-        self.known[1] = self.known[0];
-        self.known[0] = self.rows.get(&self.key).map_or(0, |row| {
+        self.want_coming = u16::from(self.distance) < self.known;
+        self.known = self.rows.get(&self.key).map_or(0, |row| {
             // a buffer used now counts from the next cycle on
             let taken = row.taken - u32::from(self.took && !again);
             Row { taken, ..*row }.known()
