@@ -30,8 +30,8 @@
 //! stream is visited again at most [`AGAIN`] cycles later. Idle streams cost nothing.
 //!
 //! `pace` holds a stream back whose receive buffers are under way: without `may_run` a whole FPDU that is found has its length
-//! kept, as if it was not whole, and without `may_issue` it is not issued; other streams go on. Whoever cannot need a buffer that
-//! is not there goes nevertheless: refused FPDUs, ends, those `ahead`, and those that are `placed`, whose buffer was there when
+//! kept, as if it was not whole, and without `may_issue` it is not issued; other streams go on. What needs no further buffer is
+//! issued all the same: refused FPDUs, ends, FPDUs `ahead`, and those that are `placed`, whose buffer was there when
 //! they went ahead. An FPDU that has been selected is issued, whatever `may_issue` is by then. From one that is issued by itself
 //! to the next one of its stream it takes at least [`SINGLE`] cycles.
 //!

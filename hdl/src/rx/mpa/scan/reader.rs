@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A visit ends with the row that has not landed completely, after [`VISIT`] rows if another stream is pending, when its stream
-//! is held, which would read rows for nothing as long as octets land, or when the walker aborts it because it does not need the rows; rows already read are then dropped. The edge is
+//! is held (it would go on reading rows as octets land), or when the walker aborts it because it does not need the rows. Rows
+//! already read are then dropped. The edge is
 //! looked up before the row is read, so the lanes that count were in the RAM by then.
 //!
 //! Latency from a visit to its first row in the queue: 4 cycles. Throughput: one row a cycle; one cycle is lost

@@ -50,6 +50,20 @@ pub enum Gate {
     Held,
 }
 
+impl Gate {
+    pub fn random(rng: &mut Rng) -> Self {
+        [Self::Runs, Self::Single, Self::Held][rng.usize(..3)]
+    }
+
+    pub fn may_run(self) -> bool {
+        self == Self::Runs
+    }
+
+    pub fn may_issue(self) -> bool {
+        self != Self::Held
+    }
+}
+
 /// A stream's gate, and since when it is closed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gated {
@@ -128,7 +142,7 @@ pub struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     /// The gates of the streams, and in how many cycles of a thousand one of them changes.
     pub gates: [Gated; STREAMS],
     pub gates_change: u32,
-    /// What the block is told is that all are open.
+    /// The block's inputs say that all gates are open, whatever `gates` says.
     pub gates_lie: bool,
     /// The queue was full in the last cycle, and in the one before.
     pub was_full: [bool; 2],
@@ -428,10 +442,10 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         b.fpdu_ready.next = self.ready.go(&mut self.rng);
         for (i, gated) in self.gates.iter_mut().enumerate() {
             if self.gates_change > 0 && self.rng.u32(..1000) < self.gates_change {
-                gated.gate = [Gate::Runs, Gate::Single, Gate::Held][self.rng.usize(..3)];
+                gated.gate = Gate::random(&mut self.rng);
             }
-            b.may_run[i].next = gated.gate == Gate::Runs || self.gates_lie;
-            b.may_issue[i].next = gated.gate != Gate::Held || self.gates_lie;
+            b.may_run[i].next = gated.gate.may_run() || self.gates_lie;
+            b.may_issue[i].next = gated.gate.may_issue() || self.gates_lie;
         }
         self.note_whole();
         if let Err(error) = self.lockstep.settle() {
@@ -468,16 +482,16 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         }
     }
 
-    /// Counts how long the gates have been closed, before this cycle; see [`compare`](Self::compare).
+    /// Counts how long the gates have been closed, before this cycle; [`passes_gate`](Self::passes_gate) judges by that.
     fn compare_gates(&mut self) {
         let free = !self.lockstep.block.issued.val() && !self.was_full[1];
         for (gated, source) in self.gates.iter_mut().zip(&self.sources) {
             gated.held += usize::from(free);
             gated.single += 1;
-            if gated.gate != Gate::Held {
+            if gated.gate.may_issue() {
                 gated.held = 0;
             }
-            if gated.gate == Gate::Runs {
+            if gated.gate.may_run() {
                 gated.single = 0;
             }
             let held = gated.held > SELECTED && source.live && source.whole.is_some();
@@ -545,7 +559,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                 (Some(planned), Some(whole)) => {
                     source.plan.pop_front();
                     source.live = planned.refused == 0;
-                    let gated = planned.refused == 0;
+                    passes = source.live.then_some(stream);
                     self.expected.push_back(expected(stream, source, planned));
                     self.issued.push(self.cycle);
                     self.seen.prompt += usize::from(self.cycle - whole < KNOWN);
@@ -562,7 +576,6 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
                     seen.refused_too_large +=
                         usize::from(u64::from(planned.refused) == u64::from(refused::TOO_LARGE));
                     seen.pads[mpa::pad_len(planned.ulpdu.into())] += 1;
-                    passes = gated.then_some(stream);
                 }
                 _ => self.wrong += self.lockstep.mismatch(true),
             }

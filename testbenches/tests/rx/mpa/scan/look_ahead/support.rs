@@ -1,5 +1,6 @@
 //! Scanner with `ahead`, sources with gaps, and the scoreboard.
 
+use crate::support::Gate;
 use fastrand::Rng;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
@@ -126,7 +127,7 @@ pub struct Bench<const H: usize, const D: usize, const LOGD: usize> {
     pub answer: usize,
     /// In how many cycles of a thousand the gate of a stream changes; all are open if in none.
     pub gates_change: u32,
-    pub gates: [u8; STREAMS],
+    pub gates: [Gate; STREAMS],
     /// Cycles of FPDUs that came out ahead.
     pub aheads: Vec<usize>,
     /// Cycles of those in order.
@@ -174,7 +175,7 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
             good: 100,
             answer: 40,
             gates_change: 0,
-            gates: [2; STREAMS],
+            gates: Default::default(),
             aheads: vec![],
             outs: vec![],
             planted: false,
@@ -313,13 +314,11 @@ impl<const H: usize, const D: usize, const LOGD: usize> Bench<H, D, LOGD> {
         };
         let landed = landed.filter(|(_, beat, _, life)| *life == self.lives[beat.stream]);
         for (i, gate) in self.gates.iter_mut().enumerate() {
-            if self.gates_change == 0 {
-                *gate = 2;
-            } else if self.rng.u32(..1000) < self.gates_change {
-                *gate = self.rng.u8(..3);
+            if self.gates_change > 0 && self.rng.u32(..1000) < self.gates_change {
+                *gate = Gate::random(&mut self.rng);
             }
-            b.may_run[i].next = *gate == 2;
-            b.may_issue[i].next = *gate > 0;
+            b.may_run[i].next = gate.may_run();
+            b.may_issue[i].next = gate.may_issue();
         }
         b.landed.next = landed.is_some();
         let (stream, edge) = landed.map_or((noise % 4, noise), |(_, beat, edge, _)| {
