@@ -135,7 +135,7 @@ impl Drop for Counted {
     }
 }
 
-/// A line that cannot run.
+/// A line that cannot run, or several with the same text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
     /// Widths of the devices in which it cannot.
@@ -149,8 +149,23 @@ pub struct Waiver {
     /// The same of the line behind it, where several lines of the block have that text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// Lines of the block that this tells from all others.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub lines: usize,
     /// Why it cannot run.
     pub reason: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the field by reference"
+)]
+fn is_one(lines: &usize) -> bool {
+    *lines == 1
 }
 
 /// Reached and existing points.
@@ -219,7 +234,7 @@ impl Run {
     fn blocks(&self, waivers: &[Waiver], problems: &mut Vec<String>) -> BTreeMap<String, Block> {
         let width = self.width;
         let mut blocks: BTreeMap<String, Block> = BTreeMap::new();
-        let mut used = BTreeSet::new();
+        let mut used = vec![0; waivers.len()];
         for (point, count) in self.coverage.points() {
             let name = point.file.trim_end_matches(".sv");
             let block = blocks.entry(name.to_owned()).or_default();
@@ -242,7 +257,9 @@ impl Run {
                     && waiver.next.as_deref().is_none_or(|text| text == next)
             };
             let waiver = waivers.iter().position(is_of);
-            used.extend(waiver);
+            if let Some(index) = waiver {
+                used[index] += 1;
+            }
             let place = format!("{name}, line {}, {}: {line}", point.line, point.comment);
             match (waiver, count) {
                 (Some(_), 0) => block.waived += 1,
@@ -253,14 +270,15 @@ impl Run {
                 (None, _) => {}
             }
         }
-        for (index, waiver) in waivers.iter().enumerate() {
+        for (waiver, used) in waivers.iter().zip(used) {
             let Waiver {
                 block, part, line, ..
             } = waiver;
             let named = format!("{block}, {part}: {line}");
-            if waiver.widths.contains(&width) && !used.contains(&index) {
+            if waiver.widths.contains(&width) && used != waiver.lines {
                 problems.push(format!(
-                    "waived at {width} bits, but there is no such line: {named}"
+                    "waived at {width} bits, but of such lines there are {used}, not {}: {named}",
+                    waiver.lines
                 ));
             }
             if waiver.reason.trim().is_empty() {
@@ -454,6 +472,7 @@ mod tests {
             part: part.into(),
             line: line.into(),
             next: None,
+            lines: 1,
             reason: "because".into(),
         }
     }
@@ -508,19 +527,27 @@ mod tests {
             lines(&found),
             [
                 "never ran at 64 bits: a, line 2, if: two",
-                "waived at 64 bits, but there is no such line: a, else: two"
+                "waived at 64 bits, but of such lines there are 0, not 1: a, else: two"
             ]
         );
     }
 
     #[test]
-    fn a_waiver_may_name_the_line_behind_it_and_has_a_reason() {
+    fn a_waiver_may_name_the_line_behind_it_counts_its_lines_and_has_a_reason() {
         let behind = |next: &str| Waiver {
             next: Some(next.into()),
             ..waiver(&[64], "if", "two")
         };
         assert_eq!(lines(&report(&[behind("three")])), [""; 0]);
         assert_eq!(lines(&report(&[behind("one")])).len(), 2);
+        let two = Waiver {
+            lines: 2,
+            ..waiver(&[64], "if", "two")
+        };
+        assert_eq!(
+            lines(&report(&[two])),
+            ["waived at 64 bits, but of such lines there are 1, not 2: a, if: two"]
+        );
         let without = Waiver {
             reason: " ".into(),
             ..waiver(&[64], "if", "two")
@@ -529,9 +556,9 @@ mod tests {
         assert_eq!(lines(&found)[0], "waived without a reason: a, if: two");
     }
 
-    /// Those of the device name lines that are there, each one alone.
+    /// Those of the device name lines that are there, and say how many.
     #[test]
-    fn the_waivers_of_the_device_name_one_line_each() {
+    fn the_waivers_of_the_device_name_their_lines() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("coverage-waivers.json");
         let waivers = waivers(&path).unwrap();
         assert!(!waivers.is_empty());
@@ -549,7 +576,7 @@ mod tests {
                     two[0] == waiver.line
                         && waiver.next.as_deref().is_none_or(|next| next == two[1])
                 });
-                assert_eq!(matching.count(), 1, "{width} bits: {waiver:?}");
+                assert_eq!(matching.count(), waiver.lines, "{width} bits: {waiver:?}");
             }
         }
     }
