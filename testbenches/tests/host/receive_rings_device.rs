@@ -140,23 +140,20 @@ impl Host {
     }
 
     fn arm(&mut self, stream: u8, queues: u64) {
-        self.arm_for(stream, queues, false);
+        self.arm_with(stream, queues, &[]);
     }
 
-    /// With `tagged` each tagged message has a completion, too.
-    fn arm_for(&mut self, stream: u8, queues: u64, tagged: bool) {
+    /// With these flags of the context set.
+    fn arm_with(&mut self, stream: u8, queues: u64, flags: &[Field]) {
         self.sequence.insert(stream, 0);
-        let refused = self.command(
-            register::command::ARM_STREAM,
-            &[
-                (stream_context::STREAM, stream.into()),
-                (stream_context::CRC, 1),
-                (stream_context::QUEUES, queues),
-                (stream_context::TAGGED_COMPLETIONS, tagged.into()),
-                (stream_context::FIRST_MSN, 1),
-            ],
-        );
-        assert!(!refused);
+        let mut context = vec![
+            (stream_context::STREAM, stream.into()),
+            (stream_context::CRC, 1),
+            (stream_context::QUEUES, queues),
+            (stream_context::FIRST_MSN, 1),
+        ];
+        context.extend(flags.iter().map(|flag| (*flag, 1)));
+        assert!(!self.command(register::command::ARM_STREAM, &context));
     }
 
     /// Gives a queue a ring; its memory is mapped on its own.
@@ -245,20 +242,25 @@ impl Host {
         self.write(register::RECEIVE_PRODUCER, element, produced);
     }
 
-    /// The peer sends a message to a queue.
+    /// The peer sends the next message to a queue.
     fn send(&mut self, key: Key) {
+        self.send_ahead(key, 0);
+    }
+
+    /// The peer sends a message to a queue, `ahead` messages in front of which are still to come.
+    fn send_ahead(&mut self, key: Key, ahead: u32) {
         let ring = self.rings.get_mut(&key).unwrap();
+        let number = ring.sent + ahead;
         let mut octets = vec![];
         let message = Message::Untagged {
             qn: key.1.into(),
-            msn: ring.sent.wrapping_add(1),
+            msn: number.wrapping_add(1),
             rsvd_ulp: [0; 5],
         };
-        let payload = payload(key, ring.sent);
         FpduWriter::new(false, CrcField::Computed)
-            .append_message(message, &payload, 1000, &mut octets)
+            .append_message(message, &payload(key, number), 1000, &mut octets)
             .unwrap();
-        ring.sent += 1;
+        ring.sent += u32::from(ahead == 0);
         match &mut self.gathered {
             Some(gathered) => gathered.extend(octets),
             None => self.feed(key.0, octets),
@@ -427,7 +429,7 @@ fn tagged_meanwhile(width: usize, prompt: bool) -> u32 {
         latency: LATENCY..=LATENCY,
     };
     let mut host = Host::new(&Config::simulated(width), slow, 1);
-    host.arm_for(0, 0b1, true);
+    host.arm_with(0, 0b1, &[stream_context::TAGGED_COMPLETIONS]);
     host.arm(1, 0b1);
     host.set((1, 0), 16);
     let region = [
@@ -547,6 +549,99 @@ fn a_segment_waits_for_a_slow_descriptor() {
         host.send((0, 1));
         host.settle();
         assert_eq!(host.errors, [(0, 0x202, 1 << 9)]);
+    }
+}
+
+/// A doorbell in each cycle around the one in which a segment that lacks its buffer is looked up: up to some cycle the segment
+/// is placed, later ones fail it. A segment of another stream, which has its buffer, uses it in one of these cycles.
+// req: DDP-UNT-12, DDP-UNT-17
+#[test]
+fn a_doorbell_is_in_time_or_too_late() {
+    const CYCLES: u64 = 120;
+    for width in coverage::tested().unwrap() {
+        let bus = BackPressure {
+            stall: 0,
+            latency: 60..=60,
+        };
+        let mut host = Host::new(&Config::simulated(width), bus, 1);
+        host.arm(0, 0b1);
+        host.set((0, 0), 16);
+        let mut in_time = vec![];
+        for later in 0..CYCLES {
+            host.arm(1, 0b1);
+            host.set((1, 0), 16);
+            host.post((0, 0), 1);
+            host.settle();
+            host.send((0, 0));
+            host.send((1, 0));
+            host.card.step(later).unwrap();
+            host.post((1, 0), 1);
+            host.settle();
+            let ring = &host.rings[&(0, 0)];
+            assert_eq!(ring.completed, ring.sent, "{width} bits, {later} cycles");
+            let errors = std::mem::take(&mut host.errors);
+            let completed = host.rings[&(1, 0)].completed;
+            match completed {
+                1 => assert_eq!(errors, [], "{width} bits, {later} cycles"),
+                _ => assert_eq!(errors, [(1, 0x202, 1 << 9)], "{width} bits, {later} cycles"),
+            }
+            in_time.push(completed == 1);
+            host.close(1);
+        }
+        let cycles = in_time.iter().filter(|in_time| **in_time).count();
+        println!("{width} bits: in time in the first {cycles} cycles");
+        assert!((1..CYCLES as usize).contains(&cycles));
+        assert!(in_time.is_sorted_by(|one, next| one >= next), "{in_time:?}");
+    }
+}
+
+/// Messages that have come in front of the first one are delivered behind it, in their order.
+// req: DDP-UNT-17, DDP-DEL-01
+#[test]
+fn messages_ahead_of_the_first_one_are_delivered_behind_it() {
+    const AHEAD: u32 = 4;
+    for width in coverage::tested().unwrap() {
+        let mut host = Host::new(&Config::simulated(width), BackPressure::NONE, 1);
+        host.arm_with(0, 0b1, &[stream_context::MSN_WINDOW]);
+        host.set((0, 0), 16);
+        host.post((0, 0), 1 + AHEAD);
+        host.settle();
+        for ahead in (1..=AHEAD).rev() {
+            host.send_ahead((0, 0), ahead);
+        }
+        host.settle();
+        assert_eq!(host.rings[&(0, 0)].completed, 0, "{width} bits");
+        host.send((0, 0));
+        host.rings.get_mut(&(0, 0)).unwrap().sent += AHEAD;
+        host.settle();
+        host.check_complete();
+        assert_eq!(host.errors, []);
+    }
+}
+
+/// A stream is closed while buffers of another one wait to be posted: they are posted all the same.
+// req: DDP-TEAR-15
+#[test]
+fn a_close_leaves_buffers_that_wait_alone() {
+    for width in coverage::tested().unwrap() {
+        let mut host = Host::new(&Config::simulated(width), BackPressure::NONE, 1);
+        let keys: Vec<Key> = (0..4).map(|queue| (2, queue)).collect();
+        host.arm(2, 0b1111);
+        host.arm(3, 0b1);
+        for key in &keys {
+            host.set(*key, 16);
+        }
+        host.set((3, 0), 16);
+        for key in &keys {
+            host.post(*key, 16);
+        }
+        host.close(3);
+        for key in &keys {
+            (0..16).for_each(|_| host.send(*key));
+        }
+        host.settle();
+        host.check_complete();
+        assert_eq!(host.errors, []);
     }
 }
 
