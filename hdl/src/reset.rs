@@ -33,23 +33,26 @@ pub struct DeviceReset {
     pub port_reset: Signal<Out, Bit>,
 
     count: Dff<Bits<5>>,
+    /// `count` has its last value, as a register of its own: `port_reset` goes far.
+    counted: Dff<Bit>,
     held: Dff<Bit>,
     resetting: Signal<Local, Bit>,
-    #[constant(RESET_CYCLES)]
-    all_ones: Constant<Bits<5>>,
+    #[constant(RESET_CYCLES - 1)]
+    last_but_one: Constant<Bits<5>>,
 }
 
 impl Logic for DeviceReset {
     #[hdl_gen]
     fn update(&mut self) {
-        self.resetting.next = self.count.q.val() != self.all_ones.val();
-        if self.count.q.val() != self.all_ones.val() {
+        if !self.counted.q.val() {
             self.count.d.next = self.count.q.val() + 1;
+            self.counted.d.next = self.count.q.val() == self.last_but_one.val();
         }
         if !self.aresetn.val() {
             self.count.d.next = 0.into();
-            self.resetting.next = true;
+            self.counted.d.next = false;
         }
+        self.resetting.next = !self.aresetn.val() | !self.counted.q.val();
         self.held.d.next = self.resetting.val();
         comment!(
             "a combinational path from `aresetn`, on purpose: an offer ends in its first cycle"
