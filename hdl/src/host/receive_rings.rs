@@ -172,7 +172,7 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     pub key_distance: Signal<In, Bits<8>>,
     /// Pulse: a buffer of that queue has been used.
     pub took: Signal<In, Bit>,
-    /// More buffers than that are posted to that queue or under way to it; 2 cycles behind the key, 1 behind the distance.
+    /// More buffers than that are posted to that queue or under way to it; 3 cycles behind the key, 1 behind the distance.
     pub coming: Signal<Out, Bit>,
     /// Descriptors of a queue of the stream are not posted yet, and fewer buffers than [`AMPLE`] are posted to it and unused,
     pub scarce: [Signal<Out, Bit>; S],
@@ -209,10 +209,11 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     rung_bit: Dff<Bits<4>>,
     rung_row: Dff<Bits<6>>,
     rung_value: Dff<Bits<16>>,
+    // the key, a cycle later, and whether its first buffer has been used
     used_one: Dff<Bit>,
-    used_stream: Dff<Bits<8>>,
-    used_bit: Dff<Bits<4>>,
-    used_row: Dff<Bits<6>>,
+    key_of: Dff<Bits<8>>,
+    key_bit: Dff<Bits<4>>,
+    key_row: Dff<Bits<6>>,
     closed: Dff<Bit>,
     closed_stream: Dff<Bits<8>>,
     set_new: Dff<Bit>,
@@ -307,8 +308,6 @@ pub struct ReceiveRings<const W: usize, const K: usize, const S: usize> {
     set_stream: Signal<Local, Bits<8>>,
     set_now: Signal<Local, Bit>,
     set_good: Signal<Local, Bit>,
-    key_row: Signal<Local, Bits<6>>,
-    key_bit: Signal<Local, Bits<4>>,
     key_ring: Signal<Local, Bit>,
     seek_stream: Signal<Local, Bits<8>>,
     seek_bit: Signal<Local, Bits<4>>,
@@ -429,9 +428,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             | (bit_cast::<6, 4>(self.given_stream.val().get_bits::<4>(0)) << 2);
         self.set_stream.next = bit_cast::<8, 4>(self.set_row.q.val().get_bits::<4>(2));
         self.set_bit.d.next = self.one.val() << self.given_queue.val();
-        self.key_row.next = bit_cast::<6, 2>(self.key_queue.val())
+        self.key_row.d.next = bit_cast::<6, 2>(self.key_queue.val())
             | (bit_cast::<6, 4>(self.key_stream.val().get_bits::<4>(0)) << 2);
-        self.key_bit.next = self.one.val() << self.key_queue.val();
+        self.key_bit.d.next = self.one.val() << self.key_queue.val();
+        self.key_of.d.next = self.key_stream.val();
+        self.used_one.d.next = self.took.val();
         self.seek_stream.next = bit_cast::<8, 4>(self.seek.q.val().get_bits::<4>(2));
         self.seek_bit.next = self.one.val() << self.seek.q.val().get_bits::<2>(0);
         self.row_stream.next = bit_cast::<8, 4>(self.row.q.val().get_bits::<4>(2));
@@ -452,8 +453,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             if self.given_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.set_had.d.next = self.ring[i].q.val();
             }
-            if self.key_stream.val().get_bits::<4>(0) == self.index[i].val() {
-                self.key_ring.next = (self.ring[i].q.val() & self.key_bit.val()).any();
+            if self.key_of.q.val().get_bits::<4>(0) == self.index[i].val() {
+                self.key_ring.next = (self.ring[i].q.val() & self.key_bit.q.val()).any();
             }
             if self.seek_stream.val().get_bits::<4>(0) == self.index[i].val() {
                 self.wanted.next = (self.wants[i].q.val() & self.seek_bit.val()).any();
@@ -471,7 +472,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.set_now.next = self.set_refuses.q.val()
             | (self.set_writes.q.val()
                 & !self.rung.q.val()
-                & !self.took.val()
+                & !self.used_one.q.val()
                 & !self.counts_posted.q.val()
                 & (self.step.q.val() != Step::Burst));
         self.set_new.d.next = self.set.val() & !self.set_now.val() & !self.set_done.q.val();
@@ -510,11 +511,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             self.produced.read_row.next = self.count_row.q.val();
             self.taken.read_row.next = self.count_row.q.val();
         }
-        self.taken.write.next = self.took.val() | self.set_writes.q.val();
+        self.taken.write.next = self.used_one.q.val() | self.set_writes.q.val();
         self.taken.write_row.next = self.set_row.q.val();
         self.taken.data.next = 0.into();
-        if self.took.val() {
-            self.taken.write_row.next = self.key_row.val();
+        if self.used_one.q.val() {
+            self.taken.write_row.next = self.key_row.q.val();
             self.taken.data.next = self.one_more.q.val();
         }
         self.fetched.write.next = (self.step.q.val() == Step::Burst) | self.set_writes.q.val();
@@ -528,11 +529,11 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         self.produced_key.write.next = self.produced.write.val();
         self.produced_key.write_row.next = self.produced.write_row.val();
         self.produced_key.data.next = self.produced.data.val();
-        self.produced_key.read_row.next = self.key_row.val();
+        self.produced_key.read_row.next = self.key_row.q.val();
         self.taken_key.write.next = self.taken.write.val();
         self.taken_key.write_row.next = self.taken.write_row.val();
         self.taken_key.data.next = self.taken.data.val();
-        self.taken_key.read_row.next = self.key_row.val();
+        self.taken_key.read_row.next = self.key_row.q.val();
         self.one_more.d.next = self.taken_key.out.val() + 1;
         self.known.d.next = self.produced_key.out.val() - self.taken_key.out.val();
         self.known_ring.d.next = self.key_ring.val();
@@ -543,7 +544,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         comment!(
             "supply: a row is counted when its counts show what has happened; a used buffer first, a posted one last"
         );
-        self.used_row.d.next = self.key_row.val();
         self.bell_waits.next = self.used_one.q.val() & (self.rung.q.val() | self.bell_held.q.val());
         self.bell_held.d.next =
             self.bell_waits.val() | (self.bell_held.q.val() & self.rung.q.val());
@@ -565,7 +565,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             self.count_row.d.next = self.bell_row.q.val();
         }
         if self.used_one.q.val() {
-            self.count_row.d.next = self.used_row.q.val();
+            self.count_row.d.next = self.key_row.q.val();
         }
         self.posted.read_row.next = self.count_row.q.val();
         self.one_more_posted.next = self.posted.out.val() + self.counts_posted.q.val();
@@ -839,9 +839,6 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
         comment!(
             "rows: the last assignment counts; `row_open` is a cycle behind the rings, so what it admits is cleared a cycle behind them"
         );
-        self.used_one.d.next = self.took.val();
-        self.used_stream.d.next = self.key_stream.val();
-        self.used_bit.d.next = self.key_bit.val();
         self.closed.d.next = self.close.val();
         self.closed_stream.d.next = self.stream.val();
         for i in 0..S {
@@ -869,10 +866,9 @@ impl<const W: usize, const K: usize, const S: usize> Logic for ReceiveRings<W, K
             {
                 self.dirty[i].d.next = self.dirty_left[i].val() | self.rung_bit.q.val();
             }
-            if self.used_one.q.val()
-                & (self.used_stream.q.val().get_bits::<4>(0) == self.index[i].val())
+            if self.used_one.q.val() & (self.key_of.q.val().get_bits::<4>(0) == self.index[i].val())
             {
-                self.full[i].d.next = self.full_left[i].val() & !self.used_bit.q.val();
+                self.full[i].d.next = self.full_left[i].val() & !self.key_bit.q.val();
             }
             if self.set_now.val()
                 & self.set_writes.q.val()

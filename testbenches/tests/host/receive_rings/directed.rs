@@ -331,8 +331,8 @@ fn a_wrong_supply_is_seen() {
         ("few", "unused_q < some", "unused_q < (some - 9'h1)"),
         (
             "order",
-            "if (used_one_q) begin",
-            "if (used_one_q & (~rung_q)) begin",
+            "if (used_one_q) begin\n            count_row_d",
+            "if (used_one_q & (~rung_q)) begin\n            count_row_d",
         ),
         (
             "forgotten",

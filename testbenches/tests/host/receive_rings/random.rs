@@ -83,7 +83,7 @@ fn random_run<const W: usize, const K: usize>(
 }
 
 fn rounds<const W: usize, const K: usize>() {
-    let outcome = random_run::<W, K>(12_000, None).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let outcome = random_run::<W, K>(16_000, None).unwrap_or_else(|wrong| panic!("{wrong}"));
     println!(
         "{W}: {} posted, {} rings wrapped, {} closes, {} cycles of reads waited for",
         outcome.posted, outcome.wrapped, outcome.closes, outcome.drained_reads

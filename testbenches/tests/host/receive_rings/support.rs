@@ -137,8 +137,9 @@ pub struct Rig<const W: usize, const K: usize> {
     pub refuse: bool,
     pub key: Key,
     pub took: bool,
-    /// The key of the cycle before,
+    /// The key of the cycle before, whether a buffer was used with it,
     pub key_before: Key,
+    pub used_before: bool,
     /// and in how many cycles of a hundred it is another one.
     pub key_changes: u32,
     pub takes: Rhythm,
@@ -217,6 +218,7 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             key: (0, 0),
             took: false,
             key_before: (0, 0),
+            used_before: false,
             key_changes: 20,
             takes: Rhythm::new(Pace::Percent(10)),
             distance: 0,
@@ -299,8 +301,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
         if chance(rng, self.key_changes) {
             self.key = (rng.u8(0..STREAMS as u8), rng.u8(0..4));
         }
-        let stands = self.key == self.key_before;
-        self.key_before = self.key;
+        let key_before = std::mem::replace(&mut self.key_before, self.key);
+        let stands = self.key == key_before;
         let takes = self.takes.go(rng);
         let before = self.counts.get(&self.key).and_then(|c| c.get(UNUSED));
         let ripe = before.map_or(0, |(_, done, _)| *done);
@@ -314,6 +316,8 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             row.taken += 1;
             self.took = true;
         }
+        let uses = self.took && !again;
+        let used_before = std::mem::replace(&mut self.used_before, uses);
         block.took.next = self.took;
         block.key_stream.next = u64::from(self.key.0).into();
         block.key_queue.next = u64::from(self.key.1).into();
@@ -341,15 +345,16 @@ impl<const W: usize, const K: usize> Rig<W, K> {
             .take(address, block.m_axi.rready.val(), &mut self.rng)
             .map_err(|e| format!("cycle {now}: {e}"))?;
 
-        // what is coming, of the key two cycles ago and the distance of the last cycle
+        // what is coming, of the key three cycles ago and the distance of the last cycle
         let coming = block.coming.val();
         if coming != self.want_coming {
             return Err(format!("cycle {now}: coming is {coming}"));
         }
         self.want_coming = u16::from(self.distance) < self.known;
-        self.known = self.rows.get(&self.key).map_or(0, |row| {
-            // a buffer used now counts from the next cycle on
-            let taken = row.taken - u32::from(self.took && !again);
+        self.known = self.rows.get(&key_before).map_or(0, |row| {
+            // a buffer used with that key or later does not count
+            let used = used_before | (uses && stands);
+            let taken = row.taken - u32::from(used);
             Row { taken, ..*row }.known()
         });
 
