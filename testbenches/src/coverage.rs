@@ -136,7 +136,7 @@ impl Drop for Counted {
 }
 
 /// A line that cannot run, or several with the same text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Waiver {
     /// Widths of the devices in which it cannot.
     pub widths: Vec<usize>,
@@ -147,10 +147,10 @@ pub struct Waiver {
     /// Its text without the space around it.
     pub line: String,
     /// The same of the line behind it, where several lines of the block have that text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub next: Option<String>,
     /// Lines of the block that this tells from all others.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "one")]
     pub lines: usize,
     /// Why it cannot run.
     pub reason: String,
@@ -158,14 +158,6 @@ pub struct Waiver {
 
 fn one() -> usize {
     1
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes the field by reference"
-)]
-fn is_one(lines: &usize) -> bool {
-    *lines == 1
 }
 
 /// Reached and existing points.
