@@ -146,7 +146,7 @@ const OTHERS: [Planted; 6] = [
         module: "core_check_lookup_tagged_checks",
         from: "last_low_2_q < end_2_q[31:0]",
         to: "last_low_2_q <= end_2_q[31:0]",
-        told: "none is due",
+        told: "none is due|read refused: bounds",
     },
     Planted {
         module: "transmitter_transmit_ring_visibility",
