@@ -137,10 +137,11 @@ pub struct Rig<const W: usize, const K: usize> {
     pub refuse: bool,
     pub key: Key,
     pub took: bool,
-    /// The key of the cycle before, whether a buffer was used with it,
+    /// The key of the cycle before,
     pub key_before: Key,
+    /// whether a buffer was used with it,
     pub used_before: bool,
-    /// and in how many cycles of a hundred it is another one.
+    /// and in how many cycles of a hundred the key is another one.
     pub key_changes: u32,
     pub takes: Rhythm,
     /// How far behind the first buffer of the key's queue is looked.
