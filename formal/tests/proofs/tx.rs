@@ -4,7 +4,7 @@ use crate::support::{HANDSHAKE, checked, prove, refute, show, with_queues};
 use warpline_formal::Proof;
 use warpline_hdl::tx::ddp::gather::Gather;
 use warpline_hdl::tx::ddp::local_access::{self, LocalAccess};
-use warpline_hdl::tx::ddp::segment::turns::{QUANTUM, Turns};
+use warpline_hdl::tx::ddp::segment::scheduler::{QUANTUM, Scheduler};
 use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_hdl::tx::mpa::transmit_ring::commands::Commands;
 use warpline_hdl::tx::mpa::transmit_ring::range_read::RangeRead;
@@ -20,7 +20,7 @@ const RANGE_READ: &str = include_str!("../../properties/tx/mpa/range_read.sv");
 const ROOM_RELEASE: &str = include_str!("../../properties/tx/mpa/room_release.sv");
 const SETTLE: &str = include_str!("../../properties/tx/ddp/settle.sv");
 const STATUS: &str = include_str!("../../properties/tx/mpa/status.sv");
-const TURNS: &str = include_str!("../../properties/tx/ddp/turns.sv");
+const SCHEDULER: &str = include_str!("../../properties/tx/ddp/scheduler.sv");
 const VISIBILITY: &str = include_str!("../../properties/tx/mpa/visibility.sv");
 
 #[test]
@@ -257,10 +257,10 @@ fn a_range_is_read_row_by_row_and_finished_with_its_last_one() {
 #[ignore = "needs yosys and yices: make formal"]
 fn a_stream_that_can_send_has_its_turn_within_a_bound() {
     on_large_stack(|| {
-        let block = Turns::<4>::default();
-        let proof = Proof::of(&writer::write(&block, "turns").unwrap()).unwrap();
+        let block = Scheduler::<4>::default();
+        let proof = Proof::of(&writer::write(&block, "scheduler").unwrap()).unwrap();
         let parameters = [("QUANTUM", QUANTUM as usize)];
-        let proof = proof.bind("", TURNS, &parameters).unwrap();
+        let proof = proof.bind("", SCHEDULER, &parameters).unwrap();
         let unfair = ("choice = 8'(below);", "choice = 8'(highest);");
         let endless = (
             "assign more = visiting_q & positive;",
@@ -274,7 +274,13 @@ fn a_stream_that_can_send_has_its_turn_within_a_bound() {
             "deficits_data = coming_budget_q;",
             "deficits_data = coming_budget_q & 18'h0;",
         );
-        show("turns", &proof, 24, &[unfair, endless, free, forgotten], 24);
+        show(
+            "scheduler",
+            &proof,
+            24,
+            &[unfair, endless, free, forgotten],
+            24,
+        );
     });
 }
 

@@ -1,7 +1,7 @@
 //! SendQueues: fetches the slots of send rings from host memory ahead of their use, and gives them in order, stream by stream.
 //!
 //! ```text
-//!  set, freeze, detach, doorbell ─► rings ─ rung ─► turn_queue ─► turn ─ slot ─► bursts ─► AR
+//!  set, freeze, detach, doorbell ─► rings ─ rung ─► fetch_queue ─► slot_fetch ─► bursts ─► AR
 //!                                     └─ ring, clear ───┼──────────▲            ▲ rest  └─ burst
 //!                                                popped │          │ finished   │          ▼
 //!                         head, pop ◄─►  heads ◄────────┴──────────┴────────── landing ◄── R
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A stream's slots are numbered modulo 2^16 from `set` on. `produced` were announced by doorbells, `fetched` requested,
-//! `consumed` popped. As long as the first two differ, and the last two by less than `slots`, the stream takes turns with the
-//! others, a slot a turn. Its counts lie in memories with a row for each stream, and streams with work in a queue; only
+//! `consumed` popped. As long as the first two differ, and the last two by less than `slots`, a slot of it is fetched in
+//! its time, then one of another stream. Its counts lie in memories with a row for each stream, and streams with work in a queue; only
 //! `head`, `idle` and membership are bits in registers.
 //!
 //! **What is read.** The first 64 octets of a slot, then the whole beats of it that hold the other elements or inline octets
@@ -26,47 +26,47 @@
 //!
 //! **Close.** `freeze` ends the effect of doorbells; one in its cycle still counts. What was announced before is fetched,
 //! and the consumer pops it. `idle` is low while a slot is announced that was not popped, and while one is read or held, so no
-//! other sign of reads under way is needed: it falls 2 cycles behind a doorbell, and rises when a turn of the stream finds all counts
+//! other sign of reads under way is needed: it falls 2 cycles behind a doorbell, and rises when `slot_fetch` finds all counts of the stream
 //! equal. From 2 cycles behind `freeze` on, an idle stream can be detached: `detach` removes its ring, and `set` can give it another
 //! one from the next cycle on, whose counts begin at 0.
 //!
 //! Assumptions: `set` is for an armed stream, `detach` for one that is frozen and idle, `pop` for one whose `head` is high. The host
 //! announces no more slots than the ring has beyond those that were popped. If it does, it harms itself: announced slots are
-//! fetched, up to 2^16 of them when a count goes back, with whatever they hold, and its stream is idle behind the last one; other streams keep their turns. A doorbell without
+//! fetched, up to 2^16 of them when a count goes back, with whatever they hold, and its stream is idle behind the last one; other streams go on as before. A doorbell without
 //! a ring has no effect.
 //!
 //! Latency, when nothing else is to do: [`DOORBELL_LATENCY`] cycles from a doorbell to ARVALID, [`HEAD_LATENCY`] from the last beat to
 //! `head`, [`REST_LATENCY`] from the last beat of the first 64 octets to ARVALID of the second burst. After a pop `head` is low for
 //! [`POP_LATENCY`] - 1 cycles, and high in the next one if the next slot is complete.
-//! Throughput, of one stream or of many: a slot every [`TURN`] cycles, one more when a pop enters the turn queue in the
+//! Throughput, of one stream or of many: a slot every [`SLOT_CYCLES`] cycles, one more when a pop enters the fetch queue in the
 //! cycle in which a stream returns to it, and not less than the 64/K beats of a slot: every 8 cycles at 64 bits, where R is then
 //! always busy. A second burst costs its beats. R is always accepted. To have a slot every 8 cycles, a stream must hold
 //! enough of them for the time from a pop to the head that takes the place: 16 are enough for a bus whose first beat comes up
 //! to 110 cycles behind its address. The slots under way do the same for all streams together.
-//! Turns: a stream with work is passed by at most 2·S slots of others.
+//! Fairness: a stream with work is passed by at most 2·S slots of others.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use crate::host::send_queues::bursts::{Bursts, FIRST};
+use crate::host::send_queues::fetch_queue::FetchQueue;
 use crate::host::send_queues::heads::Heads;
 use crate::host::send_queues::landing::Landing;
 use crate::host::send_queues::rings::Rings;
+use crate::host::send_queues::slot_fetch::SlotFetch;
 use crate::host::send_queues::slot_ram::SlotRam;
-use crate::host::send_queues::turn::Turn;
-use crate::host::send_queues::turn_queue::TurnQueue;
 use crate::parts::axi::{AxiReadMaster, BURST_INCR, CACHE_NOT_BUFFERABLE, PROT_DATA, size_code};
 use rust_hdl_core::prelude::*;
 use warpline_sv_writer::dff::Dff;
 use warpline_sv_writer::{Block, comment};
 
 pub mod bursts;
+pub mod fetch_queue;
 pub mod heads;
 pub mod landing;
 pub mod rings;
+pub mod slot_fetch;
 pub mod slot_ram;
-pub mod turn;
-pub mod turn_queue;
 
 /// Cycles from a doorbell to ARVALID.
 pub const DOORBELL_LATENCY: usize = 7;
@@ -79,7 +79,7 @@ pub const POP_LATENCY: usize = 3;
 /// Cycles from a row to its octets.
 pub const ROW_LATENCY: usize = 1 + slot_ram::LATENCY;
 /// Cycles that a slot takes, at the least.
-pub const TURN: usize = 4;
+pub const SLOT_CYCLES: usize = 4;
 /// Slots held for each stream, unless said otherwise.
 pub const SLOTS: usize = 16;
 
@@ -137,9 +137,9 @@ pub struct SendQueues<const W: usize, const K: usize, const S: usize> {
     pub pop_stream: Signal<In, Bits<8>>,
 
     rings: Rings<S>,
-    turn_queue: TurnQueue<S>,
-    #[value(Turn::new(slots, FIRST / K - 1))]
-    turn: Turn<S>,
+    fetch_queue: FetchQueue<S>,
+    #[value(SlotFetch::new(slots, FIRST / K - 1))]
+    slot_fetch: SlotFetch<S>,
     bursts: Bursts<K>,
     landing: Landing<W, K>,
     #[value(Heads::new(slots))]
@@ -189,8 +189,8 @@ impl<const W: usize, const K: usize, const S: usize> Logic for SendQueues<W, K, 
     #[hdl_gen]
     fn update(&mut self) {
         self.rings.reset.next = self.reset.val();
-        self.turn_queue.reset.next = self.reset.val();
-        self.turn.reset.next = self.reset.val();
+        self.fetch_queue.reset.next = self.reset.val();
+        self.slot_fetch.reset.next = self.reset.val();
         self.bursts.reset.next = self.reset.val();
         self.landing.reset.next = self.reset.val();
         self.heads.reset.next = self.reset.val();
@@ -208,33 +208,33 @@ impl<const W: usize, const K: usize, const S: usize> Logic for SendQueues<W, K, 
         self.rings.stream.next = self.stream.val();
         self.rings.counts_busy.next = self.heads.busy.val();
 
-        comment!("whose turn it is");
-        self.turn_queue.rung.next = self.rings.rung.val();
-        self.turn_queue.rung_stream.next = self.rings.rung_stream.val();
-        self.turn_queue.popped.next = self.heads.popped.val();
-        self.turn_queue.popped_stream.next = self.heads.popped_stream.val();
-        self.turn_queue.returns.next = self.turn.returns.val();
-        self.turn_queue.turn_stream.next = self.turn.stream.val();
-        self.turn_queue.take.next = self.turn.take.val();
-        self.turn.next_stream.next = self.turn_queue.stream.val();
-        self.turn.next_valid.next = self.turn_queue.valid.val();
-        self.turn.returns_ready.next = self.turn_queue.returns_ready.val();
-        self.turn.again.next = self.turn_queue.again.val();
-        self.turn.rung.next = self.rings.rung.val();
-        self.turn.rung_stream.next = self.rings.rung_stream.val();
-        self.turn.rung_value.next = self.rings.rung_value.val();
-        self.turn.popped.next = self.heads.popped.val();
-        self.turn.popped_stream.next = self.heads.popped_stream.val();
-        self.turn.popped_count.next = self.heads.popped_count.val();
-        self.turn.hold.next = self.rings.hold.val();
-        self.turn.clear.next = self.rings.clear.val();
-        self.turn.clear_stream.next = self.rings.clear_stream.val();
-        self.turn.ring.next = self.rings.ring.val();
+        comment!("whose slot is fetched");
+        self.fetch_queue.rung.next = self.rings.rung.val();
+        self.fetch_queue.rung_stream.next = self.rings.rung_stream.val();
+        self.fetch_queue.popped.next = self.heads.popped.val();
+        self.fetch_queue.popped_stream.next = self.heads.popped_stream.val();
+        self.fetch_queue.returns.next = self.slot_fetch.returns.val();
+        self.fetch_queue.fetch_stream.next = self.slot_fetch.stream.val();
+        self.fetch_queue.take.next = self.slot_fetch.take.val();
+        self.slot_fetch.next_stream.next = self.fetch_queue.stream.val();
+        self.slot_fetch.next_valid.next = self.fetch_queue.valid.val();
+        self.slot_fetch.returns_ready.next = self.fetch_queue.returns_ready.val();
+        self.slot_fetch.again.next = self.fetch_queue.again.val();
+        self.slot_fetch.rung.next = self.rings.rung.val();
+        self.slot_fetch.rung_stream.next = self.rings.rung_stream.val();
+        self.slot_fetch.rung_value.next = self.rings.rung_value.val();
+        self.slot_fetch.popped.next = self.heads.popped.val();
+        self.slot_fetch.popped_stream.next = self.heads.popped_stream.val();
+        self.slot_fetch.popped_count.next = self.heads.popped_count.val();
+        self.slot_fetch.hold.next = self.rings.hold.val();
+        self.slot_fetch.clear.next = self.rings.clear.val();
+        self.slot_fetch.clear_stream.next = self.rings.clear_stream.val();
+        self.slot_fetch.ring.next = self.rings.ring.val();
 
         comment!("to the bus and back");
-        self.turn.ready.next = self.bursts.ready.val();
-        self.bursts.asked.next = self.turn.asked.val();
-        self.bursts.slot.next = self.turn.slot.val();
+        self.slot_fetch.ready.next = self.bursts.ready.val();
+        self.bursts.asked.next = self.slot_fetch.asked.val();
+        self.bursts.slot.next = self.slot_fetch.slot.val();
         self.bursts.rest_valid.next = self.landing.rest_valid.val();
         self.bursts.rest.next = self.landing.rest.val();
         self.bursts.finished.next = self.landing.finished.val();
@@ -278,7 +278,7 @@ impl<const W: usize, const K: usize, const S: usize> Logic for SendQueues<W, K, 
         self.head_failed.next = self.heads.head_failed.val();
         self.consumed.next = self.heads.consumed.val();
         for i in 0..S {
-            self.idle[i].next = self.turn.idle[i].val();
+            self.idle[i].next = self.slot_fetch.idle[i].val();
             self.head[i].next = self.heads.head[i].val();
         }
     }

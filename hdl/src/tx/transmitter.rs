@@ -35,7 +35,7 @@ use crate::tx::ddp::gather::{self, Gather};
 use crate::tx::ddp::local_access::{self, LocalAccess};
 use crate::tx::ddp::segment::Segment;
 use crate::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
-use crate::tx::ddp::segment::turns::StreamEvent;
+use crate::tx::ddp::segment::scheduler::StreamEvent;
 use crate::tx::ddp::settle::Settle;
 use crate::tx::ddp::slot_merge::SlotMerge;
 use crate::tx::mpa::frame::{self, Frame};

@@ -6,9 +6,9 @@
 //!  row_stream ─► consumed, failed ─►[place]─► slot ─►[+1]─► consumed, head_failed
 //! ```
 //!
-//! A place is in the store's turn `consumed / slots` when its slot becomes the head. Each slot that completes inverts
-//! the bit of its place in `done`, so the head is complete when that bit differs from the lowest bit of the turn, and no
-//! bit has to be cleared for the next turn.
+//! A place is in the store's lap `consumed / slots` when its slot becomes the head. Each slot that completes inverts
+//! the bit of its place in `done`, so the head is complete when that bit differs from the lowest bit of the lap, and no
+//! bit has to be cleared for the next lap.
 //!
 //! A head is found from both sides: a slot that completes is the head when its place is that of `consumed`; a pop
 //! uncovers a head when the next place is done. Both compare in the cycle behind their write, so of a pop and a

@@ -170,7 +170,7 @@ pub struct Receive<const W: usize, const K: usize, const LOGK: usize, const S: u
     of_landed: Signal<Local, Bit>,
     of_started: Signal<Local, Bit>,
     of_done: Signal<Local, Bit>,
-    turn: Signal<Local, Bit>,
+    order_served: Signal<Local, Bit>,
     hands: Signal<Local, Bit>,
     free: Signal<Local, Bit>,
     #[constant(|i| i)]
@@ -254,13 +254,14 @@ impl<const W: usize, const K: usize, const LOGK: usize, const S: usize> Logic
         self.scan_landed.next = self.landed.val() & !self.of_landed.val();
 
         comment!("out of the rings: in turns; not in a cycle in which another FPDU is counted");
-        self.turn.next = self.order.m_valid.val() & !(self.scan_valid.val() & self.served.q.val());
-        self.hands.next = self.turn.val() & !self.scan_issued.val() & self.fpdu_ready.val();
+        self.order_served.next =
+            self.order.m_valid.val() & !(self.scan_valid.val() & self.served.q.val());
+        self.hands.next = self.order_served.val() & !self.scan_issued.val() & self.fpdu_ready.val();
         self.order.m_ready.next = self.hands.val();
-        self.scan_ready.next = self.fpdu_ready.val() & !self.turn.val();
+        self.scan_ready.next = self.fpdu_ready.val() & !self.order_served.val();
         self.fpdu.next = self.scan_fpdu.val();
         self.fpdu_valid.next = self.scan_valid.val();
-        if self.turn.val() {
+        if self.order_served.val() {
             self.fpdu.next = self.order.m_fpdu.val();
             self.fpdu_valid.next = !self.scan_issued.val();
         }

@@ -1,10 +1,10 @@
 //! Segment: cuts the requests of send queues into DDP segments, one stream after the other.
 //!
 //! ```text
-//!  events ─► turns ─ stream ─► load ─ quick? ─► decide ─► Cut ─► payload ──► LocalPiece ─► local_access
-//!              ▲                │ ▲     request   │         ▲       │
-//!              │   rows of the ─┘ │      MSN, DDP header    │       └ hand ─► SendSegment ─► settle
-//!              │   slot, pop      └ progress, room   rows ──┘            └──► measure ─► positions
+//!  events ─► scheduler ─ stream ─► load ─ quick? ─► decide ─► Cut ─► payload ──► LocalPiece ─► local_access
+//!              ▲                    │ ▲     request   │         ▲       │
+//!              │       rows of the ─┘ │      MSN, DDP header    │       └ hand ─► SendSegment ─► settle
+//!              │       slot, pop      └ progress, room   rows ──┘            └──► measure ─► positions
 //!              └── start, pays, leave, ends
 //! ```
 //!
@@ -60,7 +60,7 @@ use crate::tx::ddp::segment::measure::Measure;
 use crate::tx::ddp::segment::mulpdu::Mulpdu;
 use crate::tx::ddp::segment::payload::Payload;
 use crate::tx::ddp::segment::request::Request;
-use crate::tx::ddp::segment::turns::{StreamEvent, Turns};
+use crate::tx::ddp::segment::scheduler::{Scheduler, StreamEvent};
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{ELEMENTS_MAX, QUEUES, send_slot, status};
 use warpline_sv_writer::dff::Dff;
@@ -76,7 +76,7 @@ pub mod measure;
 pub mod mulpdu;
 pub mod payload;
 pub mod request;
-pub mod turns;
+pub mod scheduler;
 
 /// Cycles from the first one of a turn to the decision about it.
 const LOAD: usize = payload::ROW_LATENCY + 1 + request::LATENCY;
@@ -89,7 +89,7 @@ pub const STILL: usize = 3;
 /// Cycles from a new EMSS to what depends on it.
 const SIZES: usize = 2 + mulpdu::LATENCY + fpdu_length::LATENCY;
 /// Cycles from `head` to the first piece.
-pub const FIRST_PIECE: usize = 1 + turns::START + LOAD + 2;
+pub const FIRST_PIECE: usize = 1 + scheduler::START + LOAD + 2;
 const _: () = assert!(
     QUICK == LOAD,
     "the next turn begins when this one is decided: registers of the turn serve both"
@@ -252,7 +252,7 @@ pub struct Segment<const S: usize> {
     /// Streams whose queue has ended.
     pub is_ended: [Signal<Out, Bit>; S],
 
-    turns: Turns<S>,
+    scheduler: Scheduler<S>,
     request: Request,
     #[value(Mulpdu::new(config.ring_octets))]
     emss_to_mulpdu: Mulpdu,

@@ -30,7 +30,7 @@
 )]
 use crate::parts::queue::Queue;
 use crate::records::{SendSegment, Ulpdu};
-use crate::tx::ddp::segment::turns::StreamEvent;
+use crate::tx::ddp::segment::scheduler::StreamEvent;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{kind, send_event, status};
 use warpline_sv_writer::dff::Dff;

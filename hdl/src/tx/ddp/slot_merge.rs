@@ -92,8 +92,8 @@ pub struct SlotMerge<const S: usize> {
     locked: [Dff<Bit>; S],
     /// A Read Response is chosen.
     chosen: [Dff<Bit>; S],
-    /// When both are there, it is a Read Response's turn.
-    turn: [Dff<Bit>; S],
+    /// When both are there, the Read Response goes first.
+    favours_response: [Dff<Bit>; S],
     popped_1: Dff<Bit>,
     popped_of_1: Dff<Bits<8>>,
     popped_2: Dff<Bit>,
@@ -124,8 +124,8 @@ impl<const S: usize> Logic for SlotMerge<S> {
             self.resting[i].next = (self.popped_1.q.val()
                 & (self.popped_of_1.q.val() == self.index[i].val()))
                 | (self.popped_2.q.val() & (self.popped_of_2.q.val() == self.index[i].val()));
-            self.choice[i].next =
-                self.response_head[i].val() & (!self.send_head[i].val() | self.turn[i].q.val());
+            self.choice[i].next = self.response_head[i].val()
+                & (!self.send_head[i].val() | self.favours_response[i].q.val());
             if self.locked[i].q.val() {
                 self.choice[i].next = self.chosen[i].q.val();
             }
@@ -139,12 +139,12 @@ impl<const S: usize> Logic for SlotMerge<S> {
             if self.pop_stream.val() == self.index[i].val() {
                 self.of_pop.next = self.chosen[i].q.val();
                 if self.pop.val() {
-                    self.turn[i].d.next = !self.chosen[i].q.val();
+                    self.favours_response[i].d.next = !self.chosen[i].q.val();
                 }
             }
             if self.reset.val() {
                 self.locked[i].d.next = false;
-                self.turn[i].d.next = false;
+                self.favours_response[i].d.next = false;
             }
         }
         self.send_pop.next = self.pop.val() & !self.of_pop.val();

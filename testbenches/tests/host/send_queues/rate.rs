@@ -1,6 +1,6 @@
 //! Cycles: how long a slot takes, and how many come one behind the other.
 
-use warpline_hdl::host::send_queues::{DOORBELL_LATENCY, REST_LATENCY, TURN};
+use warpline_hdl::host::send_queues::{DOORBELL_LATENCY, REST_LATENCY, SLOT_CYCLES};
 use warpline_testbenches::lockstep::on_large_stack;
 
 use crate::memory::Manner;
@@ -34,7 +34,7 @@ fn latencies<const W: usize, const K: usize, const S: usize>() {
 
 #[test]
 fn a_slot_takes_as_long_as_is_said_at_64_bits() {
-    assert_eq!((DOORBELL_LATENCY, REST_LATENCY, TURN), (7, 5, 4));
+    assert_eq!((DOORBELL_LATENCY, REST_LATENCY, SLOT_CYCLES), (7, 5, 4));
     latencies::<64, 8, 4>();
 }
 
@@ -77,7 +77,7 @@ fn rates<const W: usize, const K: usize, const S: usize>() {
         let all = cycles(rig, S, 100, 8)?;
         assert!(if K == 8 { all == 64 * 8 } else { all < 64 * 7 }, "{all}");
         // as fast as it goes: 64 octets of the bus, or a turn, which a pop in the cycle of a return makes one cycle longer
-        let (least, most) = (TURN.max(64 / K), (TURN + 1).max(64 / K));
+        let (least, most) = (SLOT_CYCLES.max(64 / K), (SLOT_CYCLES + 1).max(64 / K));
         for streams in [1, S] {
             let cycles = cycles(rig, streams, 20, 0)? as usize;
             assert!((64 * least..64 * most + 1).contains(&cycles), "{cycles}");

@@ -21,7 +21,7 @@ use warpline_sv_writer::comment;
 impl<const S: usize> Logic for Segment<S> {
     #[hdl_gen]
     fn update(&mut self) {
-        self.turns.reset.next = self.reset.val();
+        self.scheduler.reset.next = self.reset.val();
         self.payload.reset.next = self.reset.val();
         self.measure.reset.next = self.reset.val();
         self.pieces.reset.next = self.reset.val();
@@ -38,7 +38,7 @@ impl<const S: usize> Logic for Segment<S> {
             | (self.step.q.val() == Step::Msns)
             | (self.step.q.val() == Step::Gate)
             | (self.step.q.val() == Step::Done);
-        self.stream.next = self.turns.stream.val().get_bits::<4>(0);
+        self.stream.next = self.scheduler.stream.val().get_bits::<4>(0);
         if self.waiting.val() {
             self.stream.next = self.s_command.val().stream.get_bits::<4>(0);
         }
@@ -52,7 +52,7 @@ impl<const S: usize> Logic for Segment<S> {
         self.stream_1.d.next = self.stream.val();
 
         comment!("the slot, row by row: the second one first, since LENGTH needs most cycles");
-        self.row_stream.next = self.turns.stream.val();
+        self.row_stream.next = self.scheduler.stream.val();
         self.row.next = self.row_progress.q.val().element + self.age.q.val();
         if !self.age.q.val().any() {
             self.row.next = self.row_1.val();
@@ -116,9 +116,9 @@ impl<const S: usize> Logic for Segment<S> {
             & !self.fence_word.val()
             & !self.many.val()
             & !self.head_failed.val()
-            & self.turns.sends.val()
-            & !self.turns.flushes.val()
-            & !self.turns.frozen.val();
+            & self.scheduler.sends.val()
+            & !self.scheduler.flushes.val()
+            & !self.scheduler.frozen.val();
         self.charge.d.next =
             bit_cast::<17, 16>(self.request.octets.val()) + self.around_message.val();
         if self.step.q.val() == Step::Load {
@@ -149,9 +149,11 @@ impl<const S: usize> Logic for Segment<S> {
         self.ulpdu.next = self.ddp_header.length.val() + self.request.octets.val();
 
         comment!("the decision");
-        self.flushed.next = self.turns.flushes.val()
-            | (self.turns.frozen.val()
-                & !(self.request.terminate.val() & self.turns.sends.val() & !self.failed.q.val()));
+        self.flushed.next = self.scheduler.flushes.val()
+            | (self.scheduler.frozen.val()
+                & !(self.request.terminate.val()
+                    & self.scheduler.sends.val()
+                    & !self.failed.q.val()));
         self.fence_holds.next = false;
         for i in 0..S {
             if (self.stream_1.q.val() == self.index[i].val())
@@ -173,7 +175,7 @@ impl<const S: usize> Logic for Segment<S> {
         }
         self.blocked.next = !self.refuses.val()
             & !self.quick.q.val()
-            & (!self.has_room.q.val() | self.fence_holds.val() | !self.turns.sends.val());
+            & (!self.has_room.q.val() | self.fence_holds.val() | !self.scheduler.sends.val());
         self.sent_now.next = !self.refuses.val() & !self.blocked.val();
         self.done_with.next = self.refuses.val() | self.request.last.val();
         self.was_blocked.d.next = self.blocked.val();
@@ -266,17 +268,18 @@ impl<const S: usize> Logic for Segment<S> {
         }
         self.free.next = !self.cut_valid.q.val() | self.hand.val();
         self.can_begin.next =
-            (self.turns.more.val() | self.turns.other.val()) & !self.command_valid.val();
+            (self.scheduler.more.val() | self.scheduler.other.val()) & !self.command_valid.val();
         self.begins.next = false;
         self.enters.next = false;
-        self.turns.spent.next = self.refusal_cost.val();
+        self.scheduler.spent.next = self.refusal_cost.val();
         if self.quick.q.val() | self.was_sent.q.val() {
-            self.turns.spent.next = bit_cast::<17, 15>(self.charge.q.val().get_bits::<15>(2)) << 2;
+            self.scheduler.spent.next =
+                bit_cast::<17, 15>(self.charge.q.val().get_bits::<15>(2)) << 2;
         }
-        self.turns.leave.next = false;
-        self.turns.block.next = false;
+        self.scheduler.leave.next = false;
+        self.scheduler.block.next = false;
         self.pop_now.d.next.valid = false;
-        self.pop_now.d.next.stream = self.turns.stream.val();
+        self.pop_now.d.next.stream = self.scheduler.stream.val();
         self.verdict.d.next = false;
         self.contexts.write.next = false;
         self.contexts.data.next = self.new_context.q.val();
@@ -321,9 +324,9 @@ impl<const S: usize> Logic for Segment<S> {
                 }
             }
             Step::Load => {
-                if (self.age.q.val() == self.second.val()) & !self.turns.holds.val() {
-                    self.turns.leave.next = true;
-                    self.begins.next = self.turns.other.val() & !self.command_valid.val();
+                if (self.age.q.val() == self.second.val()) & !self.scheduler.holds.val() {
+                    self.scheduler.leave.next = true;
+                    self.begins.next = self.scheduler.other.val() & !self.command_valid.val();
                     self.step.d.next = Step::Wait;
                 }
                 if self.age.q.val() == self.arrives_0.val() {
@@ -354,8 +357,8 @@ impl<const S: usize> Logic for Segment<S> {
                 self.progress.data.next.element = 0.into();
                 self.progress.data.next.into = 0.into();
                 if self.was_blocked.q.val() {
-                    self.turns.leave.next = true;
-                    self.turns.block.next = true;
+                    self.scheduler.leave.next = true;
+                    self.scheduler.block.next = true;
                     self.step.d.next = Step::Wait;
                 } else {
                     self.enters.next = true;
@@ -431,13 +434,13 @@ impl<const S: usize> Logic for Segment<S> {
                 self.step.d.next = Step::Wait;
             }
         }
-        self.turns.start.next = self.begins.val();
+        self.scheduler.start.next = self.begins.val();
         if self.begins.val() {
             self.age.d.next = 0.into();
             self.step.d.next = Step::Load;
         }
         self.command_done.next = self.step.q.val() == Step::Done;
-        self.turns.pays.next = self.enters.val();
+        self.scheduler.pays.next = self.enters.val();
 
         comment!("segments that the blocks behind do not count yet");
         self.leaves.next = self.segments.m_valid.val() & self.m_segment_ready.val();
@@ -454,19 +457,19 @@ impl<const S: usize> Logic for Segment<S> {
             }
         }
 
-        self.turns.clear.next = self.clear.q.val();
+        self.scheduler.clear.next = self.clear.q.val();
         self.cleared.next = self.clear.q.val();
-        self.turns.arm.next = self.arm.q.val();
-        self.turns.close.next = self.close.q.val();
-        self.turns.freeze.next = self.freeze.val();
-        self.turns.fail.next = self.fail.val();
-        self.turns.freed.next = self.freed.val();
-        self.turns.settled.next = self.settled.val();
-        self.turns.ends.next = self.ends.q.val();
-        self.turns.refused.next = self.payload.refuses.val();
-        self.turns.open.next = self.open.val();
+        self.scheduler.arm.next = self.arm.q.val();
+        self.scheduler.close.next = self.close.q.val();
+        self.scheduler.freeze.next = self.freeze.val();
+        self.scheduler.fail.next = self.fail.val();
+        self.scheduler.freed.next = self.freed.val();
+        self.scheduler.settled.next = self.settled.val();
+        self.scheduler.ends.next = self.ends.q.val();
+        self.scheduler.refused.next = self.payload.refuses.val();
+        self.scheduler.open.next = self.open.val();
         if self.gate.q.val().valid {
-            self.turns.open.next = self.gate.q.val();
+            self.scheduler.open.next = self.gate.q.val();
         }
         comment!("an acknowledgement, or none at all for a stream that is armed");
         self.acknowledged.write.next = self.freed.val().valid;
@@ -478,10 +481,10 @@ impl<const S: usize> Logic for Segment<S> {
             self.acknowledged.data.next = 0.into();
         }
         for i in 0..S {
-            self.turns.head[i].next = self.head[i].val();
-            self.is_armed[i].next = self.turns.is_armed[i].val();
-            self.is_open[i].next = self.turns.is_open[i].val();
-            self.is_ended[i].next = self.turns.is_ended[i].val();
+            self.scheduler.head[i].next = self.head[i].val();
+            self.is_armed[i].next = self.scheduler.is_armed[i].val();
+            self.is_open[i].next = self.scheduler.is_open[i].val();
+            self.is_ended[i].next = self.scheduler.is_ended[i].val();
         }
         if self.reset.val() {
             self.step.d.next = Step::Wait;

@@ -26,7 +26,7 @@ use crate::host::send_queues;
 use crate::parts::queue::Store;
 use crate::records::LocalPiece;
 use crate::tx::ddp::segment::cut::Cut;
-use crate::tx::ddp::segment::turns::StreamEvent;
+use crate::tx::ddp::segment::scheduler::StreamEvent;
 use rust_hdl_core::prelude::*;
 use warpline_regmap::transmit::{PAYLOAD_WORD, send_element, status};
 use warpline_sv_writer::dff::Dff;

@@ -94,7 +94,7 @@ pub struct Status<const S: usize> {
     starts: Store<Bits<32>, 4>,
     answers: Queue<Answer, 2>,
     some_moved: [Dff<Bit>; S],
-    turn: RoundRobin<S>,
+    round_robin: RoundRobin<S>,
     last: Dff<Bits<4>>,
     step: Dff<Report>,
     stream: Dff<Bits<8>>,
@@ -158,10 +158,10 @@ impl<const S: usize> Logic for Status<S> {
         self.acknowledgements.read_row.next = self.row.val();
 
         for i in 0..S {
-            self.turn.asks[i].next = self.some_moved[i].q.val() & self.live[i].val();
+            self.round_robin.asks[i].next = self.some_moved[i].q.val() & self.live[i].val();
         }
-        self.turn.last.next = self.last.q.val();
-        self.picked.next = self.turn.choice.val().get_bits::<4>(0);
+        self.round_robin.last.next = self.last.q.val();
+        self.picked.next = self.round_robin.choice.val().get_bits::<4>(0);
         self.pick.next = false;
         self.answers.m_ready.next = false;
         match self.step.q.val() {
@@ -176,7 +176,7 @@ impl<const S: usize> Logic for Status<S> {
                     self.octets.d.next = self.answers.m_data.val().octets;
                     self.step.d.next = Report::Load;
                 } else {
-                    if self.turn.any.val() {
+                    if self.round_robin.any.val() {
                         self.pick.next = true;
                         self.last.d.next = self.picked.val();
                         self.step.d.next = Report::Load;

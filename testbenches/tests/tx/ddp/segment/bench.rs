@@ -10,7 +10,7 @@ use warpline_hdl::tx::ddp::segment::Segment;
 use warpline_hdl::tx::ddp::segment::command::{TransmitArguments, TransmitCommand};
 use warpline_hdl::tx::ddp::segment::measure;
 use warpline_hdl::tx::ddp::segment::payload::ROW_LATENCY;
-use warpline_hdl::tx::ddp::segment::turns::StreamEvent;
+use warpline_hdl::tx::ddp::segment::scheduler::StreamEvent;
 use warpline_regmap::transmit::Element;
 use warpline_testbenches::lockstep::{Lockstep, LockstepError};
 use warpline_testbenches::stimulus::{self, Pace, Rhythm, chance};

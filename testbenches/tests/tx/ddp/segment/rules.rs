@@ -1,7 +1,7 @@
 //! What a segment has to meet before it is sent, and what becomes of requests that are not.
 
 use warpline_hdl::tx::ddp::segment::command::TransmitCommand;
-use warpline_hdl::tx::ddp::segment::turns::QUANTUM;
+use warpline_hdl::tx::ddp::segment::scheduler::QUANTUM;
 use warpline_regmap::transmit::{
     Element, Flags, Gather, Payload, SendRequest, Target, send_element, send_slot, status,
 };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 use warpline_hdl::records::{SendSegment, Ulpdu};
-use warpline_hdl::tx::ddp::segment::turns::StreamEvent;
+use warpline_hdl::tx::ddp::segment::scheduler::StreamEvent;
 use warpline_hdl::tx::ddp::settle::Settle;
 use warpline_regmap::transmit::{kind, send_event, status};
 use warpline_testbenches::lockstep::{Lockstep, LockstepError};

@@ -1,4 +1,4 @@
-//! Turn: looks at the counts of a stream, and requests its next slot.
+//! SlotFetch: looks at the counts of a stream, and requests its next slot.
 //!
 //! ```text
 //!  stream ─► rings, produced, fetched, consumed ─►[unread? full? address]─► asked, slot
@@ -9,10 +9,10 @@
 //! for it are requested and not popped. Both differences need no subtraction: `fetched` is ahead of `consumed` by 0 to
 //! `slots`, a power of two, so they differ in nothing, or in just the bit above an index, when it is empty or full.
 //!
-//! A stream becomes idle at the end of a turn that finds nothing unread and nothing that is not popped, unless something
-//! has changed since the counts were read: then another turn follows. A doorbell ends that.
+//! A stream becomes idle at the end of a look that finds nothing unread and nothing that is not popped, unless something
+//! has changed since the counts were read: then another look follows. A doorbell ends that.
 //!
-//! Latency: 3 cycles from `valid` to `asked`. Throughput: a turn takes 4 cycles.
+//! Latency: 3 cycles from `valid` to `asked`. Throughput: a look takes 4 cycles.
 #![allow(
     missing_docs,
     reason = "rust-hdl's derives make functions without documentation"
@@ -27,9 +27,9 @@ use warpline_sv_writer::{Block, comment};
 /// log2 of the streams.
 const LOG: usize = 4;
 
-/// State of a turn.
+/// State of a look.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum TurnStep {
+pub enum FetchStep {
     /// No stream has one.
     Seek,
     /// Its ring and its counts are read.
@@ -40,10 +40,10 @@ pub enum TurnStep {
     Judge,
 }
 
-/// Turns of S streams.
+/// Slots of S streams.
 #[derive(Block)]
 #[block(slots: usize, first_end: usize)]
-pub struct Turn<const S: usize> {
+pub struct SlotFetch<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
@@ -70,19 +70,19 @@ pub struct Turn<const S: usize> {
     /// Its ring.
     pub ring: Signal<In, SendRing>,
 
-    /// The stream whose turn is next.
+    /// The stream that is next.
     pub next_stream: Signal<In, Bits<4>>,
     /// There is one.
     pub next_valid: Signal<In, Bit>,
-    /// Its turn begins.
+    /// It is taken.
     pub take: Signal<Out, Bit>,
-    /// The stream whose turn it is.
+    /// The stream whose counts are looked at.
     pub stream: Signal<Out, Bits<4>>,
-    /// It is to have another turn behind this one.
+    /// It goes back into the queue.
     pub returns: Signal<Out, Bit>,
-    /// `returns` is accepted; otherwise the turn goes on.
+    /// `returns` is accepted; otherwise the look goes on.
     pub returns_ready: Signal<In, Bit>,
-    /// It has another turn already.
+    /// It is in the queue already.
     pub again: Signal<In, Bit>,
 
     /// A slot can be requested.
@@ -98,8 +98,8 @@ pub struct Turn<const S: usize> {
     produced: Store<Bits<16>, LOG>,
     fetched: Store<Bits<16>, LOG>,
     consumed: Store<Bits<5>, LOG>,
-    step: Dff<TurnStep>,
-    turn_stream: Dff<Bits<4>>,
+    step: Dff<FetchStep>,
+    fetch_stream: Dff<Bits<4>>,
     place: Dff<SendRing>,
     announced: Dff<Bits<16>>,
     number: Dff<Bits<16>>,
@@ -128,22 +128,22 @@ pub struct Turn<const S: usize> {
     first_end: Constant<Bits<5>>,
 }
 
-impl<const S: usize> Turn<S> {
-    /// Turns for streams of `slots` held slots, whose first 64 octets end with beat `first_end`.
+impl<const S: usize> SlotFetch<S> {
+    /// Fetches for streams of `slots` held slots, whose first 64 octets end with beat `first_end`.
     #[must_use]
     pub fn new(slots: usize, first_end: usize) -> Self {
         Self::assemble(slots, first_end)
     }
 }
 
-impl<const S: usize> Logic for Turn<S> {
+impl<const S: usize> Logic for SlotFetch<S> {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("the counts: nothing is requested while a ring is set");
         self.rings.write.next = self.clear.val();
         self.rings.write_row.next = self.clear_stream.val();
         self.rings.data.next = self.ring.val();
-        self.rings.read_row.next = self.turn_stream.q.val();
+        self.rings.read_row.next = self.fetch_stream.q.val();
         self.produced.write.next = self.rung.val() | self.clear.val();
         self.produced.write_row.next = self.clear_stream.val();
         self.produced.data.next = 0.into();
@@ -151,7 +151,7 @@ impl<const S: usize> Logic for Turn<S> {
             self.produced.write_row.next = self.rung_stream.val();
             self.produced.data.next = self.rung_value.val();
         }
-        self.produced.read_row.next = self.turn_stream.q.val();
+        self.produced.read_row.next = self.fetch_stream.q.val();
         self.consumed.write.next = self.popped.val() | self.clear.val();
         self.consumed.write_row.next = self.clear_stream.val();
         self.consumed.data.next = 0.into();
@@ -159,49 +159,49 @@ impl<const S: usize> Logic for Turn<S> {
             self.consumed.write_row.next = self.popped_stream.val();
             self.consumed.data.next = self.popped_count.val();
         }
-        self.consumed.read_row.next = self.turn_stream.q.val();
+        self.consumed.read_row.next = self.fetch_stream.q.val();
 
-        comment!("the turn");
+        comment!("the look");
         self.wants.next = self.unread.q.val() & !self.full.q.val();
-        self.returns.next = (self.step.q.val() == TurnStep::Judge)
+        self.returns.next = (self.step.q.val() == FetchStep::Judge)
             & self.wants.val()
             & self.ready.val()
             & !self.hold.val();
         self.goes.next = self.returns.val() & self.returns_ready.val();
-        self.settles.next = (self.step.q.val() == TurnStep::Judge)
+        self.settles.next = (self.step.q.val() == FetchStep::Judge)
             & !self.unread.q.val()
             & self.empty.q.val()
             & !self.again.val();
         self.ahead.next =
             (self.number.q.val().get_bits::<5>(0) ^ self.gone.q.val()) & self.counted.val();
         match self.step.q.val() {
-            TurnStep::Seek => {
-                self.turn_stream.d.next = self.next_stream.val();
+            FetchStep::Seek => {
+                self.fetch_stream.d.next = self.next_stream.val();
                 if self.next_valid.val() {
-                    self.step.d.next = TurnStep::Load;
+                    self.step.d.next = FetchStep::Load;
                 }
             }
-            TurnStep::Load => {
-                self.step.d.next = TurnStep::Count;
+            FetchStep::Load => {
+                self.step.d.next = FetchStep::Count;
             }
-            TurnStep::Count => {
-                self.step.d.next = TurnStep::Judge;
+            FetchStep::Count => {
+                self.step.d.next = FetchStep::Judge;
             }
-            TurnStep::Judge => {
+            FetchStep::Judge => {
                 if self.goes.val() | !self.wants.val() {
-                    self.step.d.next = TurnStep::Seek;
+                    self.step.d.next = FetchStep::Seek;
                 }
             }
         }
-        self.take.next = (self.step.q.val() == TurnStep::Seek) & self.next_valid.val();
-        self.stream.next = self.turn_stream.q.val();
-        if self.step.q.val() == TurnStep::Load {
+        self.take.next = (self.step.q.val() == FetchStep::Seek) & self.next_valid.val();
+        self.stream.next = self.fetch_stream.q.val();
+        if self.step.q.val() == FetchStep::Load {
             self.place.d.next = self.rings.out.val();
             self.announced.d.next = self.produced.out.val();
             self.number.d.next = self.fetched.out.val();
             self.gone.d.next = self.consumed.out.val();
         }
-        if self.step.q.val() == TurnStep::Count {
+        if self.step.q.val() == FetchStep::Count {
             self.unread.d.next = self.announced.q.val() != self.number.q.val();
             self.full.d.next = self.ahead.val() == self.all.val();
             self.empty.d.next = !self.ahead.val().any();
@@ -213,7 +213,7 @@ impl<const S: usize> Logic for Turn<S> {
         self.high.next = self.place.q.val().base.get_bits::<32>(24)
             + bit_cast::<32, 1>(self.low.q.val().get_bits::<1>(24));
         self.asked.next = self.goes.val();
-        self.slot.next.stream = self.turn_stream.q.val();
+        self.slot.next.stream = self.fetch_stream.q.val();
         self.slot.next.index = self.number.q.val().get_bits::<4>(0) & self.index_mask.val();
         self.slot.next.block = bit_cast::<56, 24>(self.low.q.val().get_bits::<24>(0))
             | (bit_cast::<56, 32>(self.high.val()) << 24);
@@ -223,13 +223,13 @@ impl<const S: usize> Logic for Turn<S> {
         self.fetched.write_row.next = self.clear_stream.val();
         self.fetched.data.next = 0.into();
         if self.goes.val() {
-            self.fetched.write_row.next = self.turn_stream.q.val();
+            self.fetched.write_row.next = self.fetch_stream.q.val();
             self.fetched.data.next = self.number.q.val() + 1;
         }
-        self.fetched.read_row.next = self.turn_stream.q.val();
+        self.fetched.read_row.next = self.fetch_stream.q.val();
 
         for i in 0..S {
-            if self.settles.val() & (self.turn_stream.q.val() == self.index[i].val()) {
+            if self.settles.val() & (self.fetch_stream.q.val() == self.index[i].val()) {
                 self.rests[i].d.next = true;
             }
             if self.rung.val() & (self.rung_stream.val() == self.index[i].val()) {
@@ -241,7 +241,7 @@ impl<const S: usize> Logic for Turn<S> {
             self.idle[i].next = self.rests[i].q.val();
         }
         if self.reset.val() {
-            self.step.d.next = TurnStep::Seek;
+            self.step.d.next = FetchStep::Seek;
         }
     }
 }

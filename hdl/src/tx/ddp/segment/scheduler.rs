@@ -1,4 +1,4 @@
-//! Turns: whose DDP segment is cut next.
+//! Scheduler: whose DDP segment is cut next.
 //!
 //! ```text
 //!  events ─► bits of each stream ─► eligible ─► round robin ─► deficit + QUANTUM ─┬─ > 0 ─► next visit ─┐
@@ -62,10 +62,10 @@ pub struct StreamEvent {
     pub stream: Bits<8>,
 }
 
-/// Turns of S streams.
+/// Scheduler of S streams.
 #[derive(Block)]
 #[block(default)]
-pub struct Turns<const S: usize> {
+pub struct Scheduler<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
@@ -161,7 +161,7 @@ pub struct Turns<const S: usize> {
     quantum: Constant<Bits<18>>,
 }
 
-impl<const S: usize> Logic for Turns<S> {
+impl<const S: usize> Logic for Scheduler<S> {
     #[hdl_gen]
     fn update(&mut self) {
         self.stream.next = self.current.q.val();

@@ -1,17 +1,17 @@
-//! Turn queue: the streams whose counts are to be looked at, each of them at most once.
+//! FetchQueue: the streams whose counts are to be looked at, each of them at most once.
 //!
 //! ```text
 //!  rung ──►(not in it)─►[doorbells]─┐ last
-//!  popped ─────────────────── first ├─►(not in it)─►[turns]─► stream
+//!  popped ─────────────────── first ├─►(not in it)─►[fetches]─► stream
 //!  returns ───────────────── second ┘
 //! ```
 //!
 //! A stream enters when something has changed: by a doorbell, by a pop, and behind a slot that was requested, as there
-//! may be another one. It leaves when its turn begins, and what changes from then on lets it enter again. So no change is
+//! may be another one. It leaves when `slot_fetch` takes it, and what changes from then on lets it enter again. So no change is
 //! lost, nothing is scanned, and neither queue ever holds more than S streams: both have room for all of them.
 //!
-//! The count that an event changes is written in the cycle of the event; a turn reads the counts in the cycle behind
-//! `take` or later. An event that finds its stream in a queue is therefore covered by that turn.
+//! The count that an event changes is written in the cycle of the event; `slot_fetch` reads the counts in the cycle behind
+//! `take` or later. An event that finds its stream in a queue is therefore covered by that fetch.
 //!
 //! Latency: 2 cycles from `rung` to `valid`, 1 from `popped` or `returns`. Throughput: one stream a cycle.
 use crate::parts::queue::Queue;
@@ -22,10 +22,10 @@ use warpline_sv_writer::{Block, comment};
 /// log2 of the streams.
 const LOG: usize = 4;
 
-/// Turns of S streams.
+/// Fetch queue of S streams.
 #[derive(Block)]
 #[block(default)]
-pub struct TurnQueue<const S: usize> {
+pub struct FetchQueue<const S: usize> {
     /// Clock.
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
@@ -38,30 +38,30 @@ pub struct TurnQueue<const S: usize> {
     pub popped: Signal<In, Bit>,
     /// Stream of `popped`.
     pub popped_stream: Signal<In, Bits<4>>,
-    /// The turn of `turn_stream` has requested a slot.
+    /// A slot of `fetch_stream` is requested.
     pub returns: Signal<In, Bit>,
-    /// The stream whose turn it is.
-    pub turn_stream: Signal<In, Bits<4>>,
+    /// The stream that `slot_fetch` looks at.
+    pub fetch_stream: Signal<In, Bits<4>>,
     /// `returns` is accepted.
     pub returns_ready: Signal<Out, Bit>,
-    /// `turn_stream` has another turn in front of it.
+    /// `fetch_stream` is in a queue again.
     pub again: Signal<Out, Bit>,
     /// The next stream.
     pub stream: Signal<Out, Bits<4>>,
     /// There is one.
     pub valid: Signal<Out, Bit>,
-    /// Its turn begins.
+    /// It is taken.
     pub take: Signal<In, Bit>,
 
     doorbells: Queue<Bits<4>, LOG>,
-    turns: Queue<Bits<4>, LOG>,
-    /// Streams in `doorbells`, and in `turns`.
+    fetches: Queue<Bits<4>, LOG>,
+    /// Streams in `doorbells`, and in `fetches`.
     ringing: [Dff<Bit>; S],
     queued: [Dff<Bit>; S],
     rung_in: Signal<Local, Bit>,
     popped_in: Signal<Local, Bit>,
-    turn_in: Signal<Local, Bit>,
-    turn_rings: Signal<Local, Bit>,
+    fetch_in: Signal<Local, Bit>,
+    fetch_rings: Signal<Local, Bit>,
     moved_in: Signal<Local, Bit>,
     pushes_popped: Signal<Local, Bit>,
     moves: Signal<Local, Bit>,
@@ -71,17 +71,17 @@ pub struct TurnQueue<const S: usize> {
     index: [Constant<Bits<4>>; S],
 }
 
-impl<const S: usize> Logic for TurnQueue<S> {
+impl<const S: usize> Logic for FetchQueue<S> {
     #[hdl_gen]
     fn update(&mut self) {
         self.doorbells.reset.next = self.reset.val();
-        self.turns.reset.next = self.reset.val();
+        self.fetches.reset.next = self.reset.val();
 
         comment!("which of them are in a queue");
         self.rung_in.next = false;
         self.popped_in.next = false;
-        self.turn_in.next = false;
-        self.turn_rings.next = false;
+        self.fetch_in.next = false;
+        self.fetch_rings.next = false;
         self.moved_in.next = false;
         for i in 0..S {
             if self.rung_stream.val() == self.index[i].val() {
@@ -90,15 +90,15 @@ impl<const S: usize> Logic for TurnQueue<S> {
             if self.popped_stream.val() == self.index[i].val() {
                 self.popped_in.next = self.queued[i].q.val();
             }
-            if self.turn_stream.val() == self.index[i].val() {
-                self.turn_in.next = self.queued[i].q.val();
-                self.turn_rings.next = self.ringing[i].q.val();
+            if self.fetch_stream.val() == self.index[i].val() {
+                self.fetch_in.next = self.queued[i].q.val();
+                self.fetch_rings.next = self.ringing[i].q.val();
             }
             if self.doorbells.m_data.val() == self.index[i].val() {
                 self.moved_in.next = self.queued[i].q.val();
             }
         }
-        self.again.next = self.turn_in.val() | self.turn_rings.val();
+        self.again.next = self.fetch_in.val() | self.fetch_rings.val();
 
         comment!(
             "one enters in a cycle: a pop first, which cannot wait, a doorbell last, which can"
@@ -111,20 +111,20 @@ impl<const S: usize> Logic for TurnQueue<S> {
             self.doorbells.m_valid.val() & !self.pushes_popped.val() & !self.returns.val();
         self.doorbells.m_ready.next = self.moves.val();
         self.enters.next = self.pushes_popped.val()
-            | (self.returns.val() & !self.turn_in.val())
+            | (self.returns.val() & !self.fetch_in.val())
             | (self.moves.val() & !self.moved_in.val());
         self.entering.next = self.doorbells.m_data.val();
         if self.returns.val() {
-            self.entering.next = self.turn_stream.val();
+            self.entering.next = self.fetch_stream.val();
         }
         if self.pushes_popped.val() {
             self.entering.next = self.popped_stream.val();
         }
-        self.turns.s_data.next = self.entering.val();
-        self.turns.s_valid.next = self.enters.val();
-        self.stream.next = self.turns.m_data.val();
-        self.valid.next = self.turns.m_valid.val();
-        self.turns.m_ready.next = self.take.val();
+        self.fetches.s_data.next = self.entering.val();
+        self.fetches.s_valid.next = self.enters.val();
+        self.stream.next = self.fetches.m_data.val();
+        self.valid.next = self.fetches.m_valid.val();
+        self.fetches.m_ready.next = self.take.val();
 
         for i in 0..S {
             if self.rung.val()
@@ -136,7 +136,7 @@ impl<const S: usize> Logic for TurnQueue<S> {
             if self.moves.val() & (self.doorbells.m_data.val() == self.index[i].val()) {
                 self.ringing[i].d.next = false;
             }
-            if self.take.val() & (self.turns.m_data.val() == self.index[i].val()) {
+            if self.take.val() & (self.fetches.m_data.val() == self.index[i].val()) {
                 self.queued[i].d.next = false;
             }
             if self.enters.val() & (self.entering.val() == self.index[i].val()) {

@@ -12,7 +12,7 @@
 //
 // Assumed of `segment`, which drives the other side: a turn begins if one can, a turn ends before the next one begins, it
 // pays once at most, with the octets of one segment, and leaves without paying or not at all.
-module turns_properties #(parameter SPENT = 66000, parameter QUANTUM = 4096) (
+module scheduler_properties #(parameter SPENT = 66000, parameter QUANTUM = 4096) (
     input clock,
     input reset,
     input start,
