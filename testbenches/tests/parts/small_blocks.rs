@@ -180,7 +180,7 @@ fn fault_is_seen<B: Block>(
 /// Choices among five that are not the first one who asks, going down and round from the one `below` the last one.
 fn wrong_turns(below: usize) -> usize {
     let block = Box::new(RoundRobin::<5>::default());
-    let mut bench = Lockstep::new("turn_5", block, |_, _| ()).unwrap();
+    let mut bench = Lockstep::new("round_robin_5", block, |_, _| ()).unwrap();
     let mut wrong = 0;
     for asks in 0..32_u64 {
         for last in 0..5 {

@@ -340,7 +340,6 @@ pub struct Segment<const S: usize> {
     clear: Dff<StreamEvent>,
     arm: Dff<StreamEvent>,
     close: Dff<StreamEvent>,
-    gate: Dff<StreamEvent>,
     msn_queue: Signal<Local, Bits<8>>,
     #[constant(|i| i)]
     index: [Constant<Bits<4>>; S],

@@ -31,9 +31,9 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "empty_q) & (~(again & reset))",
     ),
     (
-        "a_turn_is_lost",
-        "assign enters = (pushes_popped | (returns & (~turn_in)))",
-        "assign enters = ((pushes_popped & (~rung)) | (returns & (~turn_in)))",
+        "a_fetch_is_lost",
+        "assign enters = (pushes_popped | (returns & (~fetch_in)))",
+        "assign enters = ((pushes_popped & (~rung)) | (returns & (~fetch_in)))",
     ),
     (
         "a_stream_rings_for_ever",

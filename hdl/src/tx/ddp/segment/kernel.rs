@@ -291,8 +291,6 @@ impl<const S: usize> Logic for Segment<S> {
         self.arm.d.next.stream = self.s_command.val().stream;
         self.close.d.next.valid = false;
         self.close.d.next.stream = self.s_command.val().stream;
-        self.gate.d.next.valid = false;
-        self.gate.d.next.stream = self.s_command.val().stream;
         self.pop.next = self.pop_now.q.val();
         if !self.age.q.val().all() {
             self.age.d.next = self.age.q.val() + 1;
@@ -427,8 +425,9 @@ impl<const S: usize> Logic for Segment<S> {
                 }
             }
             Step::Gate => {
-                self.gate.d.next.valid = !self.s_command.val().gate;
-                self.step.d.next = Step::Done;
+                if self.s_command.val().gate | !self.open.val().valid {
+                    self.step.d.next = Step::Done;
+                }
             }
             Step::Done => {
                 self.step.d.next = Step::Wait;
@@ -467,18 +466,19 @@ impl<const S: usize> Logic for Segment<S> {
         self.scheduler.settled.next = self.settled.val();
         self.scheduler.ends.next = self.ends.q.val();
         self.scheduler.refused.next = self.payload.refuses.val();
+        comment!("a gate that check opens, or else the one of a stream that is armed without one");
         self.scheduler.open.next = self.open.val();
-        if self.gate.q.val().valid {
-            self.scheduler.open.next = self.gate.q.val();
+        if (self.step.q.val() == Step::Gate) & !self.open.val().valid {
+            self.scheduler.open.next.valid = !self.s_command.val().gate;
+            self.scheduler.open.next.stream = self.s_command.val().stream;
         }
-        comment!("an acknowledgement, or none at all for a stream that is armed");
-        self.acknowledged.write.next = self.freed.val().valid;
-        self.acknowledged.write_row.next = self.freed.val().stream.get_bits::<4>(0);
-        self.acknowledged.data.next = self.freed_position.val().get_bits::<30>(2);
-        if self.arm.q.val().valid {
-            self.acknowledged.write.next = true;
-            self.acknowledged.write_row.next = self.stream.val();
-            self.acknowledged.data.next = 0.into();
+        comment!("an acknowledgement, or else none at all for a stream that is armed");
+        self.acknowledged.write.next = self.freed.val().valid | (self.step.q.val() == Step::Msns);
+        self.acknowledged.write_row.next = self.s_command.val().stream.get_bits::<4>(0);
+        self.acknowledged.data.next = 0.into();
+        if self.freed.val().valid {
+            self.acknowledged.write_row.next = self.freed.val().stream.get_bits::<4>(0);
+            self.acknowledged.data.next = self.freed_position.val().get_bits::<30>(2);
         }
         for i in 0..S {
             self.scheduler.head[i].next = self.head[i].val();
@@ -495,7 +495,6 @@ impl<const S: usize> Logic for Segment<S> {
             self.clear.d.next.valid = false;
             self.arm.d.next.valid = false;
             self.close.d.next.valid = false;
-            self.gate.d.next.valid = false;
             for i in 0..S {
                 self.held[i].d.next = 0.into();
             }

@@ -7,7 +7,7 @@
 //!
 //! Answers go first, in the order of their commands. An edge that moves sets the bit of its stream; the bits are served in
 //! turn, and one report tells of all moves up to it. The numbers in a report are those of the time at which it is made. A
-//! closed stream reports no moves.
+//! closed stream reports no moves, apart from a report that is offered already.
 //!
 //! Latency: [`LATENCY`] cycles from an answer, or from `edge_write`, to its report. Throughput: a report takes
 //! [`LATENCY`] cycles. A report that is not accepted stalls those behind it, and commands once the queue of answers is

@@ -200,8 +200,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "turn_without_a_head",
-        "(age_q == second) & (~turns_holds)",
-        "(age_q == second) & ((~turns_holds) & reset)",
+        "(age_q == second) & (~scheduler_holds)",
+        "(age_q == second) & ((~scheduler_holds) & reset)",
     ),
     (
         "pop_of_a_long_message",
@@ -225,8 +225,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "gate",
-        "gate_d.valid = ~s_command.gate;",
-        "gate_d.valid = (~s_command.gate) | (~reset);",
+        "scheduler_open.valid = ~s_command.gate;",
+        "scheduler_open.valid = (~s_command.gate) | (~reset);",
     ),
     (
         "emss",

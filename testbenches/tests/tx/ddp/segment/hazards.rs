@@ -7,7 +7,7 @@ use warpline_regmap::transmit::{
 use warpline_testbenches::stimulus::Pace;
 
 use crate::bench::{Bench, Paces};
-use crate::model::{Event, Posted};
+use crate::model::{Event, Posted, RING};
 use crate::requests::{arming, request};
 
 /// Cycles in which the requests of a trial are done with.
@@ -134,6 +134,69 @@ fn room_comes_in_any_cycle() {
         bench.wait(wait + 1);
     }
     assert!(bench.seen.iter().all(|seen| seen.status == 0));
+}
+
+/// Cycles of an `ARM_TRANSMIT` around which an event of another stream may come: those of its sizes, and of its end.
+const SIZES: std::ops::Range<usize> = 0..40;
+const END: std::ops::Range<usize> = 256..300;
+
+/// Arms stream 1 again; meanwhile, `offset` cycles later, an event of stream 0 comes.
+fn arm_beside(bench: &mut Bench<4>, offset: usize, event: Event) {
+    let arguments = arming(&mut bench.rng, 1, 300);
+    bench.carry_out(TransmitCommand::Clear, arguments);
+    bench.command = Some((TransmitCommand::Arm, arguments));
+    bench.wait(offset);
+    bench.events.push_back((0, event));
+    while bench.command.is_some() || !bench.events.is_empty() {
+        bench.must_step();
+    }
+}
+
+/// Stream 0 has filled its ring, and all of it is acknowledged once.
+#[test]
+fn room_comes_while_another_stream_is_armed() {
+    let mut bench = Bench::<4>::new(6, Paces::ALWAYS);
+    let arguments = arming(&mut bench.rng, 0, 1460);
+    bench.carry_out(TransmitCommand::Arm, arguments);
+    for offset in SIZES.chain(END) {
+        for _ in 0..RING / 1000 {
+            let request = request(&mut bench.rng, 1000, false);
+            bench.stream(0).post(&request);
+        }
+        bench.wait(400);
+        assert!(
+            !bench.streams[0].slots.is_empty(),
+            "{offset}: no room is left"
+        );
+        let sent = bench.streams[0].position;
+        arm_beside(&mut bench, offset, Event::Freed(sent));
+        bench.drain();
+        let sent = bench.streams[0].position;
+        bench.events.push_back((0, Event::Freed(sent)));
+        bench.wait(20);
+    }
+}
+
+/// The gate of stream 0 is closed, and `check` opens it once.
+// req: MPA-START-10
+#[test]
+fn a_gate_opens_while_another_stream_is_armed() {
+    let mut bench = Bench::<4>::new(7, Paces::ALWAYS);
+    for offset in SIZES.chain(END) {
+        let mut arguments = arming(&mut bench.rng, 0, 300);
+        arguments.gate = true;
+        bench.carry_out(TransmitCommand::Clear, arguments);
+        bench.carry_out(TransmitCommand::Arm, arguments);
+        let request = request(&mut bench.rng, 10, false);
+        bench.stream(0).post(&request);
+        bench.wait(50);
+        assert!(
+            !bench.streams[0].slots.is_empty(),
+            "{offset}: the gate is closed"
+        );
+        arm_beside(&mut bench, offset, Event::Open);
+        bench.drain();
+    }
 }
 
 /// A message of one element, which has fewer octets in the slot than `LENGTH` says: the walk finds it.

@@ -10,13 +10,13 @@ use crate::{Bench, Plant};
 const FAULTS: &[(&str, &str, &str)] = &[
     (
         "send_goes_first",
-        "choice_1 = response_head_1 & ((~send_head_1) | turn_1_q);",
-        "choice_1 = response_head_1 & ((~send_head_1) | (turn_1_q & reset));",
+        "choice_1 = response_head_1 & ((~send_head_1) | favours_response_1_q);",
+        "choice_1 = response_head_1 & ((~send_head_1) | (favours_response_1_q & reset));",
     ),
     (
         "response_goes_first",
-        "choice_1 = response_head_1 & ((~send_head_1) | turn_1_q);",
-        "choice_1 = response_head_1 & ((~send_head_1) | (turn_1_q | (~reset)));",
+        "choice_1 = response_head_1 & ((~send_head_1) | favours_response_1_q);",
+        "choice_1 = response_head_1 & ((~send_head_1) | (favours_response_1_q | (~reset)));",
     ),
     (
         "choice_does_not_stay",
@@ -29,14 +29,14 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "locked_1_d = head_1 | (locked_1_q & (~reset));",
     ),
     (
-        "turn_is_kept",
-        "turn_1_d = ~chosen_1_q;",
-        "turn_1_d = turn_1_q;",
+        "favour_is_kept",
+        "favours_response_1_d = ~chosen_1_q;",
+        "favours_response_1_d = favours_response_1_q;",
     ),
     (
-        "turn_of_the_same_kind",
-        "turn_1_d = ~chosen_1_q;",
-        "turn_1_d = chosen_1_q;",
+        "favour_of_the_same_kind",
+        "favours_response_1_d = ~chosen_1_q;",
+        "favours_response_1_d = chosen_1_q;",
     ),
     (
         "head_in_the_cycle_behind_a_pop",
