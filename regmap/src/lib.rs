@@ -40,12 +40,12 @@ mod codes_macro;
 mod field;
 #[macro_use]
 pub mod layout;
-pub mod map;
 #[cfg(feature = "alloc")]
 pub mod markdown;
 pub mod pci;
 #[cfg(feature = "alloc")]
 pub mod rdl;
+pub mod register_list;
 #[macro_use]
 pub mod register;
 pub mod mailbox;

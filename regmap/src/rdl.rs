@@ -9,8 +9,8 @@
 //! It has the registers of the transmit interface, too, which read 0 in a device without it. Commands and records are not
 //! registers; `registers.md` lists them.
 
-use crate::map;
 use crate::register;
+use crate::register_list;
 use crate::{Access, Field, Register};
 use alloc::format;
 use alloc::string::String;
@@ -57,7 +57,7 @@ fn group_name(group: &[Register]) -> &'static str {
 /// Registers in order; interleaved arrays share a group.
 fn groups() -> Vec<Vec<Register>> {
     let mut groups: Vec<Vec<Register>> = Vec::new();
-    for register in map::all() {
+    for register in register_list::all() {
         match groups.last_mut() {
             Some(group) if lies_between(register, &group[0]) => group.push(*register),
             _ => groups.push([*register].into()),

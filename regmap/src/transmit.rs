@@ -214,7 +214,8 @@ layout! {
         MARKERS: 0 [8; 1],
         /// 1: CRCs are computed; 0: the field is 0 (AMB-12).
         CRC: 0 [9; 1],
-        /// 1: the gate is closed until MPA has found a received FPDU valid (MPA-START-10, AMB-56); 0: it is open.
+        /// 1: the gate is closed until MPA has found an FPDU valid that arrives behind this command (MPA-START-10, AMB-56), so no octet
+        /// of the peer may pass before it; 0: it is open.
         GATE: 0 [10; 1],
         /// Octets of a TCP segment's payload, at least 128; FPDUs are sized so that one fits (RFC 5044 §7.3).
         EMSS: 1 [0; 16],
@@ -318,7 +319,8 @@ layout! {
         CONSUMED: 1 [0; 16],
         /// Octets of the message.
         LENGTH: 3 [0; 32],
-        /// The host's name for the request.
+        /// The host's name for the request. It has no meaning when the bus has refused the slot itself (`STATUS` is
+        /// `BUS`): `CONSUMED` says which slot that is.
         REQUEST: 4 [0; 64],
         /// Inverts each time the device wraps to the start of the queue; 1 in the first pass.
         PHASE: 7 [31; 1],

@@ -1,12 +1,12 @@
 //! Send slots: the words of a request, every refusal, and slots that any program may have written.
 
 use warpline_regmap::layout::{self, completion};
-use warpline_regmap::map;
-use warpline_regmap::register;
+use warpline_regmap::register_list;
 use warpline_regmap::transmit::{
     self, ELEMENTS_MAX, Element, Flags, Gather, INLINE_MAX, Inline, Payload, SLOT_OCTETS,
     SendRequest, Slot, SlotError, Target, kind, send_element, send_event, send_slot, slot_offset,
 };
+use warpline_regmap::{mailbox, register};
 
 const TAGGED: Target = Target::Tagged {
     stag: 0x1122_3344,
@@ -149,11 +149,13 @@ fn records_have_no_overlap_and_fit() {
 /// The present device must not change: nothing of this is in its tables, and no number is used twice.
 #[test]
 fn the_interface_is_apart_from_what_the_rtl_decodes() {
-    let all: Vec<u32> = map::all().map(|register| register.offset).collect();
+    let all: Vec<u32> = register_list::all()
+        .map(|register| register.offset)
+        .collect();
     assert!(all.is_sorted());
     assert_eq!(
         all.len(),
-        register::REGISTERS.len() + transmit::REGISTERS.len()
+        register::REGISTERS.len() + transmit::REGISTERS.len() + mailbox::REGISTERS.len()
     );
     for register in transmit::REGISTERS {
         assert!(all.contains(&register.offset));

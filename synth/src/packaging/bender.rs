@@ -1,15 +1,15 @@
 //! `Bender.yml`: the list of files for Bender.
 
-use super::package::Package;
+use super::names::Names;
 
-pub(super) fn text(package: &Package<'_>) -> String {
-    let files: String = package
+pub(super) fn text(names: &Names<'_>) -> String {
+    let files: String = names
         .sources
         .iter()
         .map(|file| format!("  - {file}\n"))
         .collect();
     format!(
         "# {}\npackage:\n  name: {}\n\nsources:\n{files}",
-        package.device, package.top
+        names.device, names.top
     )
 }

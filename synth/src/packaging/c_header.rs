@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use warpline_regmap::map;
+use warpline_regmap::register_list;
 
 use super::facts::{self, Constant};
-use super::package::{LICENSE, Package, VERSION};
+use super::names::{LICENSE, Names, VERSION};
 
-pub(super) fn text(package: &Package<'_>) -> String {
-    let Package { top, .. } = package;
-    let prefix = &package.macros;
+pub(super) fn text(names: &Names<'_>) -> String {
+    let Names { top, .. } = names;
+    let prefix = &names.macros;
     let mut text = format!(
         "/* Registers, commands, error numbers and records of {top} {VERSION}, for C99 and C++. Generated; do not edit.
  * SPDX-License-Identifier: {LICENSE}
@@ -33,7 +33,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
         text.push('\n');
     };
     define("Identity of the register map.", &facts::identity());
-    for register in map::all() {
+    for register in register_list::all() {
         let mut constants = facts::places(register);
         for field in facts::fields(register) {
             let name = format!("{}_{}", facts::register_name(register), field.name);
@@ -44,7 +44,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
     for enumeration in facts::enumerations() {
         define(enumeration.doc, &enumeration.constants);
     }
-    for layout in facts::layouts(package) {
+    for layout in facts::layouts(names) {
         let record = layout.name.to_uppercase();
         let mut constants = vec![number(
             format!("{record}_WORDS"),
@@ -62,7 +62,7 @@ pub(super) fn text(package: &Package<'_>) -> String {
         }
         define(layout.doc, &constants);
     }
-    text + &accessors(package)
+    text + &accessors(names)
 }
 
 fn number(name: String, value: usize, doc: &str) -> Constant {
@@ -109,8 +109,8 @@ fn commented(text: &str) -> String {
 }
 
 /// Functions that read and write a field of any width.
-fn accessors(package: &Package<'_>) -> String {
-    let (top, prefix) = (package.top, &package.macros);
+fn accessors(names: &Names<'_>) -> String {
+    let (top, prefix) = (names.top, &names.macros);
     format!(
         "/* A field of `words`, a record in the byte order of the host. For instance:
  * {prefix}_GET(words, {prefix}_STAG_ENTRY_BASE), {prefix}_PUT(words, {prefix}_STAG_ENTRY_BASE, base). */
@@ -155,15 +155,29 @@ mod tests {
     fn every_macro_is_defined_once() {
         let config = warpline_hdl::Config::simulated(64);
         let design = warpline_design::design(&config).unwrap();
-        let text = text(&Package::new(&design, &config));
+        let text = text(&Names::new(&design, &config));
         let names = text
             .lines()
             .filter_map(|line| line.strip_prefix("#define "));
         let names: Vec<_> = names
             .filter_map(|rest| rest.split([' ', '(']).next())
             .collect();
-        assert!(names.len() > 200, "{}", names.len());
+        let count = names.len();
+        assert!(count > 200, "{count}");
         assert!(names.iter().all(|name| name.starts_with("WARPLINE_")));
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        let names: BTreeSet<_> = names.into_iter().collect();
+        assert_eq!(names.len(), count);
+        // what only a device that sends has is there as well
+        for name in [
+            "REG_SEND_PRODUCER",
+            "REG_HOST_MESSAGE",
+            "REG_MAILBOX_ELEMENTS",
+            "VECTOR_MAILBOX",
+            "HOST_MESSAGE_KIND_LISTEN",
+            "MESSAGE_NUMBER_LSB",
+        ] {
+            let name = format!("WARPLINE_{name}");
+            assert!(names.contains(&*name), "{name}");
+        }
     }
 }

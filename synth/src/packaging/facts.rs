@@ -1,11 +1,15 @@
 //! What `warpline_regmap` and `warpline_wire` describe, in the form that the C header and the SystemVerilog package share. They have what
 //! only a device that sends has, too: `CAPABILITIES` tells a host which one it has.
 
-use super::package::Package;
+use super::names::Names;
 use warpline_regmap::layout::{self, completion, error_record};
+use warpline_regmap::mailbox::{
+    CardKind, CloseReason, FailureCause, HostKind, INTERRUPT_MAILBOX, ListenFailure, Refusal,
+    Transport, records::message, records::message_transport,
+};
 use warpline_regmap::register::{self, COMMAND_NUMBER, INTERRUPT_STATE, command};
 use warpline_regmap::transmit::{send_event, send_slot};
-use warpline_regmap::{Field, Layout, Register, Value, sctp, transmit};
+use warpline_regmap::{Field, Layout, Register, Value, mailbox, sctp, transmit};
 use warpline_wire::error_number::{Checks, ErrorNumber};
 
 /// A number with a name.
@@ -80,14 +84,15 @@ pub(super) fn fields(register: &Register) -> &'static [Field] {
     }
 }
 
-/// All records, those of transmission last; behind them what the option of SCTP adds, if the device has it.
-pub(super) fn layouts(package: &Package<'_>) -> impl Iterator<Item = &'static Layout> {
-    let added = if package.sctp { sctp::LAYOUTS } else { &[] };
-    let sent = match package.sctp && package.transmit {
+/// All records, those of transmission and of the mailbox last; behind them what the option of SCTP adds, if the device has it.
+pub(super) fn layouts(names: &Names<'_>) -> impl Iterator<Item = &'static Layout> {
+    let added = if names.sctp { sctp::LAYOUTS } else { &[] };
+    let sent = match names.sctp && names.transmit {
         true => sctp::TRANSMIT_LAYOUTS,
         false => &[],
     };
-    let of_all = layout::LAYOUTS.iter().chain(transmit::LAYOUTS);
+    let of_every = layout::LAYOUTS.iter().chain(transmit::LAYOUTS);
+    let of_all = of_every.chain(mailbox::records::LAYOUTS);
     of_all.chain(added).chain(sent)
 }
 
@@ -157,10 +162,57 @@ pub(super) fn enumerations() -> Vec<Enumeration> {
             error_record::REFUSED.width,
             &mut layout::refused::VALUES.iter().copied(),
         ),
+        of_values(
+            "host_message_kind",
+            "Kinds of messages that the host passes through the mailbox.",
+            message::KIND.width,
+            &mut HostKind::VALUES.iter().copied(),
+        ),
+        of_values(
+            "card_message_kind",
+            "Kinds of messages that the card passes through the mailbox.",
+            message::KIND.width,
+            &mut CardKind::VALUES.iter().copied(),
+        ),
+        of_values(
+            "transport",
+            "Transports of listeners and connections.",
+            message_transport::TRANSPORT.width,
+            &mut Transport::VALUES.iter().copied(),
+        ),
+        of_values(
+            "listen_failure",
+            "REASON of LISTEN_FAILED.",
+            message::REASON.width,
+            &mut ListenFailure::VALUES.iter().copied(),
+        ),
+        of_values(
+            "failure_cause",
+            "REASON of FAILED.",
+            message::REASON.width,
+            &mut FailureCause::VALUES.iter().copied(),
+        ),
+        of_values(
+            "close_reason",
+            "REASON of CLOSED.",
+            message::REASON.width,
+            &mut CloseReason::VALUES.iter().copied(),
+        ),
+        of_values(
+            "refusal",
+            "REASON of REFUSED.",
+            message::REASON.width,
+            &mut Refusal::VALUES.iter().copied(),
+        ),
         Enumeration {
             name: "vector",
             doc: "Interrupt vectors; each has the bit of its number in INTERRUPT_STATE.",
-            constants: INTERRUPT_STATE.fields.iter().map(vector).collect(),
+            constants: INTERRUPT_STATE
+                .fields
+                .iter()
+                .chain([&INTERRUPT_MAILBOX])
+                .map(vector)
+                .collect(),
         },
         Enumeration {
             name: "error",

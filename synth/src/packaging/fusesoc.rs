@@ -1,15 +1,15 @@
 //! `warpline.core`: `fusesoc --cores-root DIR run --target lint warpline`.
 
-use super::package::{Package, VERSION};
+use super::names::{Names, VERSION};
 
-pub(super) fn text(package: &Package<'_>) -> String {
-    let Package { top, device, .. } = package;
-    let sources = &package.sources;
+pub(super) fn text(names: &Names<'_>) -> String {
+    let Names { top, device, .. } = names;
+    let sources = &names.sources;
     let files: String = sources
         .iter()
         .map(|file| format!("      - {file}\n"))
         .collect();
-    let example = package.example();
+    let example = names.example();
     format!(
         "CAPI=2:
 name: warpline:iwarp:{top}:{VERSION}

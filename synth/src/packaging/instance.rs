@@ -2,13 +2,13 @@
 
 use warpline_sv_writer::{Direction, Port};
 
-use super::package::{LICENSE, Package, VERSION};
+use super::names::{LICENSE, Names, VERSION};
 use super::ports::{connections, direction, range};
 
 /// An instance, and the signals that go with it.
-pub(super) fn whole(package: &Package<'_>) -> String {
-    let Package { top, device, .. } = package;
-    let ports = &package.design.ports;
+pub(super) fn whole(names: &Names<'_>) -> String {
+    let Names { top, device, .. } = names;
+    let ports = &names.design.ports;
     let signals: String = (ports.iter())
         .map(|port| {
             let direction = match port.direction {
@@ -25,10 +25,10 @@ pub(super) fn whole(package: &Package<'_>) -> String {
 }
 
 /// A device whose registers alone are connected: no segment arrives, and memory accepts everything.
-pub(super) fn registers_only(package: &Package<'_>) -> String {
-    let Package { top, device, .. } = package;
-    let example = package.example();
-    let ports = &package.design.ports;
+pub(super) fn registers_only(names: &Names<'_>) -> String {
+    let Names { top, device, .. } = names;
+    let example = names.example();
+    let ports = &names.design.ports;
     let outside = |port: &Port| {
         let host = port.name.starts_with("s_axil_") && !port.name.starts_with("s_axil_control_");
         host || port.name == "aclk" || port.name == "aresetn"

@@ -7,12 +7,12 @@
 //!
 //! Bus definitions are those of Arm's AMBA 4 library, `amba.com`; they come with the tools.
 
-use warpline_regmap::map;
 use warpline_regmap::register;
+use warpline_regmap::register_list;
 use warpline_regmap::{Access, Field, Register};
 use warpline_sv_writer::Direction;
 
-use super::package::{Package, VERSION};
+use super::names::{Names, VERSION};
 use super::ports::{INTERFACES, Interface, Protocol, meaning};
 
 /// Namespace of the standard's schema.
@@ -24,7 +24,7 @@ const VIEW: &str = "rtl";
 /// Name of the field of a register that is one plain number.
 const PLAIN: &str = "VALUE";
 
-pub(super) fn text(package: &Package<'_>) -> String {
+pub(super) fn text(names: &Names<'_>) -> String {
     let mut xml = Xml {
         text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Generated; do not edit. -->\n"
             .into(),
@@ -37,21 +37,21 @@ pub(super) fn text(package: &Package<'_>) -> String {
     xml.element(&root, |xml| {
         xml.leaf("vendor", "warpline");
         xml.leaf("library", "iwarp");
-        xml.leaf("name", package.top);
+        xml.leaf("name", names.top);
         xml.leaf("version", VERSION);
         xml.element("busInterfaces", |xml| {
             let has = |interface: &&Interface| {
-                let mut ports = package.design.ports.iter();
+                let mut ports = names.design.ports.iter();
                 ports.any(|port| interface.signal(&port.name).is_some())
             };
             for interface in INTERFACES.iter().filter(has) {
-                bus_interface(xml, interface, package);
+                bus_interface(xml, interface, names);
             }
         });
         xml.element("memoryMaps", memory_map);
-        xml.element("model", |xml| model(xml, package));
-        xml.element("fileSets", |xml| file_set(xml, package));
-        xml.leaf("description", &package.device);
+        xml.element("model", |xml| model(xml, names));
+        xml.element("fileSets", |xml| file_set(xml, names));
+        xml.leaf("description", &names.device);
     });
     xml.text
 }
@@ -95,7 +95,7 @@ fn escaped(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn bus_interface(xml: &mut Xml, interface: &Interface, package: &Package<'_>) {
+fn bus_interface(xml: &mut Xml, interface: &Interface, names: &Names<'_>) {
     let (bus, version) = match interface.protocol {
         Protocol::Axi4 => ("AXI4", "r0p0"),
         Protocol::Axi4Lite => ("AXI4-Lite", "r0p0"),
@@ -106,7 +106,7 @@ fn bus_interface(xml: &mut Xml, interface: &Interface, package: &Package<'_>) {
             "{kind} vendor=\"amba.com\" library=\"AMBA4\" name=\"{bus}{suffix}\" version=\"{version}\""
         )
     };
-    let ports = package.design.ports.iter();
+    let ports = names.design.ports.iter();
     let signals = ports.filter_map(|port| Some((port, interface.signal(&port.name)?)));
     xml.element("busInterface", |xml| {
         xml.leaf("name", interface.name);
@@ -134,7 +134,7 @@ fn bus_interface(xml: &mut Xml, interface: &Interface, package: &Package<'_>) {
     });
 }
 
-fn model(xml: &mut Xml, package: &Package<'_>) {
+fn model(xml: &mut Xml, names: &Names<'_>) {
     xml.element("views", |xml| {
         xml.element("view", |xml| {
             xml.leaf("name", VIEW);
@@ -145,17 +145,17 @@ fn model(xml: &mut Xml, package: &Package<'_>) {
         xml.element("componentInstantiation", |xml| {
             xml.leaf("name", VIEW);
             xml.leaf("language", "SystemVerilog");
-            xml.leaf("moduleName", package.top);
+            xml.leaf("moduleName", names.top);
             xml.element("fileSetRef", |xml| xml.leaf("localName", VIEW));
         });
     });
     xml.element("ports", |xml| {
-        for port in &package.design.ports {
+        for port in &names.design.ports {
             xml.element("port", |xml| {
                 xml.leaf("name", &port.name);
                 xml.leaf(
                     "description",
-                    &meaning(&port.name, &package.design.ports).unwrap_or_default(),
+                    &meaning(&port.name, &names.design.ports).unwrap_or_default(),
                 );
                 xml.element("wire", |xml| {
                     xml.leaf(
@@ -179,10 +179,10 @@ fn model(xml: &mut Xml, package: &Package<'_>) {
     });
 }
 
-fn file_set(xml: &mut Xml, package: &Package<'_>) {
+fn file_set(xml: &mut Xml, names: &Names<'_>) {
     xml.element("fileSet", |xml| {
         xml.leaf("name", VIEW);
-        for file in &package.sources {
+        for file in &names.sources {
             xml.element("file", |xml| {
                 xml.leaf("name", file);
                 xml.leaf("fileType", "systemVerilogSource");
@@ -223,7 +223,7 @@ fn hexadecimal(value: u64) -> String {
 /// Registers in order; arrays that lie between each other's elements together, as one register file.
 fn groups() -> Vec<Vec<&'static Register>> {
     let mut groups: Vec<Vec<&Register>> = Vec::new();
-    for register in map::all() {
+    for register in register_list::all() {
         match groups.last_mut() {
             Some(group) if between(register, group[0]) => group.push(register),
             _ => groups.push(vec![register]),

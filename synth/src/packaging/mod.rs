@@ -21,14 +21,14 @@ mod facts;
 mod fusesoc;
 mod instance;
 mod ip_xact;
-mod package;
+mod names;
 mod ports;
 mod sv_package;
 mod timing;
 
 pub use ports::{ADDRESSES_AHEAD, AWAITING_RESPONSES};
 
-use package::Package;
+use names::Names;
 use warpline_hdl::Config;
 use warpline_sv_writer::Design;
 
@@ -38,26 +38,26 @@ const APACHE: &str = include_str!("../../../LICENSE-APACHE");
 /// All files that go with `design`, which `config` describes: name and text.
 #[must_use]
 pub fn files(design: &Design, config: &Config) -> Vec<(String, String)> {
-    let package = Package::new(design, config);
-    let top = package.top;
-    let list = package.sources.iter().map(|name| format!("{name}\n"));
+    let names = Names::new(design, config);
+    let top = names.top;
+    let list = names.sources.iter().map(|name| format!("{name}\n"));
     vec![
         (format!("{top}.f"), list.collect()),
-        (format!("{top}.core"), fusesoc::text(&package)),
-        ("Bender.yml".into(), bender::text(&package)),
-        (format!("{top}.xml"), ip_xact::text(&package)),
-        (format!("{top}.sdc"), timing::sdc(&package)),
-        (format!("{top}.xdc"), timing::xdc(&package)),
-        (format!("{top}_instance.svh"), instance::whole(&package)),
+        (format!("{top}.core"), fusesoc::text(&names)),
+        ("Bender.yml".into(), bender::text(&names)),
+        (format!("{top}.xml"), ip_xact::text(&names)),
+        (format!("{top}.sdc"), timing::sdc(&names)),
+        (format!("{top}.xdc"), timing::xdc(&names)),
+        (format!("{top}_instance.svh"), instance::whole(&names)),
         (
-            format!("{}.sv", package.example()),
-            instance::registers_only(&package),
+            format!("{}.sv", names.example()),
+            instance::registers_only(&names),
         ),
         (
-            format!("{}.sv", package.package()),
-            sv_package::text(&package),
+            format!("{}.sv", names.sv_package()),
+            sv_package::text(&names),
         ),
-        (format!("{top}.h"), c_header::text(&package)),
+        (format!("{top}.h"), c_header::text(&names)),
         ("LICENSE-MIT".into(), MIT.into()),
         ("LICENSE-APACHE".into(), APACHE.into()),
     ]

@@ -7,7 +7,7 @@ pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// A device and the names of its files.
-pub(super) struct Package<'d> {
+pub(super) struct Names<'d> {
     pub(super) design: &'d Design,
     /// The top module, with which all names begin.
     pub(super) top: &'d str,
@@ -23,7 +23,7 @@ pub(super) struct Package<'d> {
     pub(super) sources: Vec<String>,
 }
 
-impl<'d> Package<'d> {
+impl<'d> Names<'d> {
     pub(super) fn new(design: &'d Design, config: &Config) -> Self {
         let Config {
             width,
@@ -42,7 +42,7 @@ impl<'d> Package<'d> {
             Some(_) => ", TCP and SCTP",
             None => "",
         };
-        let mut package = Self {
+        let mut names = Self {
             design,
             top,
             macros: top.to_uppercase(),
@@ -54,14 +54,17 @@ impl<'d> Package<'d> {
             sources: Vec::new(),
         };
         let parts = design.parts().map(|part| &*part.name);
-        let package_name = package.package();
-        let names = [&*package_name].into_iter().chain(parts);
-        package.sources = names.map(|name| format!("{name}.sv")).collect();
-        package
+        let sv_package = names.sv_package();
+        names.sources = [&*sv_package]
+            .into_iter()
+            .chain(parts)
+            .map(|name| format!("{name}.sv"))
+            .collect();
+        names
     }
 
     /// The SystemVerilog package.
-    pub(super) fn package(&self) -> String {
+    pub(super) fn sv_package(&self) -> String {
         format!("{}_pkg", self.top)
     }
 

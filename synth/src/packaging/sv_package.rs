@@ -4,16 +4,16 @@
 
 use std::fmt::Write as _;
 
-use warpline_regmap::{Layout, map};
+use warpline_regmap::{Layout, register_list};
 
 use super::facts::{self, Constant};
-use super::package::{LICENSE, Package, VERSION};
+use super::names::{LICENSE, Names, VERSION};
 
 /// Names of fields that are keywords of SystemVerilog, or C++ words of which Verilator warns; an underscore follows them.
 const TAKEN: [&str; 3] = ["type", "queue", "inline"];
 
-pub(super) fn text(package: &Package<'_>) -> String {
-    let (top, name) = (package.top, package.package());
+pub(super) fn text(names: &Names<'_>) -> String {
+    let (top, name) = (names.top, names.sv_package());
     let mut text = format!(
         "// Register offsets, field positions, numbers and records of {top} {VERSION}. Generated; do not edit.
 // SPDX-License-Identifier: {LICENSE}
@@ -31,7 +31,7 @@ package {name};
         "Identity of the register map",
         &facts::identity(),
     );
-    for register in map::all() {
+    for register in register_list::all() {
         let mut all = facts::places(register);
         for field in facts::fields(register) {
             let name = format!("{}_{}", facts::register_name(register), field.name);
@@ -70,7 +70,7 @@ package {name};
         }
         let _ = writeln!(text, "    }} {name}_e;");
     }
-    for layout in facts::layouts(package) {
+    for layout in facts::layouts(names) {
         text += &record(layout);
     }
     text + &format!("\n    // verilator lint_on UNUSEDPARAM\nendpackage : {name}\n")

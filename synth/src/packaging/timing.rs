@@ -1,6 +1,6 @@
 //! `warpline.sdc` and `warpline.xdc`: the clock, and why there is nothing else to constrain.
 
-use super::package::{Package, VERSION};
+use super::names::{Names, VERSION};
 
 /// Period of 156.25 MHz: a bus of 64 bits carries 10 Gb/s.
 const PERIOD_NS: &str = "6.400";
@@ -17,21 +17,21 @@ const NOTES: &str = "\
 ";
 
 /// Synopsys Design Constraints, which most tools read.
-pub(super) fn sdc(package: &Package<'_>) -> String {
-    text(package, "SDC")
+pub(super) fn sdc(names: &Names<'_>) -> String {
+    text(names, "SDC")
 }
 
 /// The same for Vivado.
-pub(super) fn xdc(package: &Package<'_>) -> String {
+pub(super) fn xdc(names: &Names<'_>) -> String {
     text(
-        package,
+        names,
         "XDC, to be read out of context or scoped to the cell",
     )
 }
 
-fn text(package: &Package<'_>, format: &str) -> String {
-    let Package { top, device, .. } = package;
-    let clocks = package.design.ports.iter().filter(|port| port.clock);
+fn text(names: &Names<'_>, format: &str) -> String {
+    let Names { top, device, .. } = names;
+    let clocks = names.design.ports.iter().filter(|port| port.clock);
     let clocks: String = clocks
         .map(|port| {
             let name = &port.name;

@@ -4,8 +4,8 @@ use super::support::*;
 use rust_hdl_core::prelude::Block;
 use warpline_hdl::Config;
 use warpline_hdl::host::registers::{Counter, Registers};
-use warpline_regmap::map;
 use warpline_regmap::register;
+use warpline_regmap::register_list;
 use warpline_regmap::transmit::{CAPABILITIES, SEND_PRODUCER, SEND_PRODUCER_STREAM};
 use warpline_regmap::{Access, Register};
 use warpline_testbenches::lockstep::{Lockstep, sources};
@@ -69,7 +69,10 @@ fn the_map_is_as_described() {
     }
     let writable = |r: &&Register| r.access == Access::ReadWrite;
     let words = |r: &Register| (r.count * r.words()) as usize;
-    let described: usize = map::all().filter(writable).map(words).sum();
+    let described: usize = register_list::of_register_block()
+        .filter(writable)
+        .map(words)
+        .sum();
     assert_eq!(kept, described, "words that can be read and written");
 }
 
@@ -77,7 +80,7 @@ fn the_map_is_as_described() {
 fn every_register_heeds_its_octet_strobes() {
     let mut bench = Bench::new("registers", 8, Pace::Always);
     // in ascending order, CONSUMER is looked at behind ENTRIES, which clears it
-    for register in map::all() {
+    for register in register_list::of_register_block() {
         for index in [0, register.count - 1] {
             let offset = register.at(index);
             for strobe in 0..16 {

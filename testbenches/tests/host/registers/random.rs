@@ -2,8 +2,8 @@
 
 use super::support::*;
 use fastrand::Rng;
-use warpline_regmap::map;
 use warpline_regmap::register;
+use warpline_regmap::register_list;
 use warpline_regmap::transmit::{SEND_PRODUCER, SEND_PRODUCER_STREAM};
 use warpline_testbenches::stimulus::{Pace, chance};
 
@@ -12,7 +12,7 @@ fn some_offset(rng: &mut Rng) -> u32 {
     if chance(rng, 15) {
         return rng.u32(0..register::SPACE);
     }
-    let register = rng.choice(map::all().collect::<Vec<_>>());
+    let register = rng.choice(register_list::of_register_block().collect::<Vec<_>>());
     let register = register.expect("there are registers");
     register.at(rng.u32(0..register.count)) + rng.u32(0..4)
 }

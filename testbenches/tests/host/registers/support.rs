@@ -5,8 +5,8 @@ use num_bigint::BigUint;
 use std::collections::VecDeque;
 use warpline_hdl::Config;
 use warpline_hdl::host::registers::Registers;
-use warpline_regmap::map;
 use warpline_regmap::register::{self, COMMAND_BUSY, COMMAND_FAILED, COMMAND_NUMBER};
+use warpline_regmap::register_list;
 use warpline_regmap::transmit::{
     CAPABILITY_READ_RESPONDER, CAPABILITY_TRANSMIT, SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM,
 };
@@ -23,7 +23,7 @@ pub const STREAMS: usize = CONFIG.streams;
 
 /// What lies at an octet offset: the register, the element, and the word of the element.
 pub fn locate(offset: u32) -> Option<(&'static Register, usize, usize)> {
-    let (register, index, word) = register::locate_in(map::all(), offset)?;
+    let (register, index, word) = register::locate_in(register_list::of_register_block(), offset)?;
     Some((register, index as usize, word as usize))
 }
 
