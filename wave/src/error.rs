@@ -1,7 +1,7 @@
 //! Errors. Each is one line, with what is wrong and what there is instead.
 
 use std::io;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// A waveform cannot be drawn.
@@ -64,6 +64,16 @@ pub enum Error {
         /// The signal.
         name: String,
     },
+    /// The signal has too many bits to be drawn.
+    #[error("{name}: has {width} bits; signals of up to {most} bits can be drawn")]
+    Width {
+        /// The signal.
+        name: String,
+        /// How many it has.
+        width: u32,
+        /// How many it may have.
+        most: u32,
+    },
     /// The signal has no such bits.
     #[error("{name}[{bits}]: {name} has bits {} to 0", width.saturating_sub(1))]
     Bits {
@@ -75,10 +85,10 @@ pub enum Error {
         width: u32,
     },
     /// The cycles are not in the waveform.
-    #[error("cycles {} to {} are not there: the waveform has cycles 0 to {}", asked.start, asked.end.saturating_sub(1), cycles - 1)]
+    #[error("cycles {} to {} are not there: the waveform has cycles 0 to {}", asked.start(), asked.end(), cycles - 1)]
     Cycles {
         /// The cycles that were asked for.
-        asked: Range<u64>,
+        asked: RangeInclusive<u64>,
         /// How many there are, at least one.
         cycles: u64,
     },

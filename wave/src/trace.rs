@@ -16,6 +16,8 @@ use crate::samples::Samples;
 const CLOCKS: [&str; 3] = ["aclk", "clock", "clk"];
 /// Names that an error lists.
 const LISTED: usize = 3;
+/// Most bits of a signal that is drawn: its digits in one cycle are wider than any screen long before that.
+const MOST_BITS: u32 = 1 << 16;
 
 /// A signal of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,17 +136,19 @@ impl Trace {
     /// [`Error::Cycles`] if one of them is not there.
     pub fn window(&self, from: u64, to: u64) -> Result<Range<u64>, Error> {
         let cycles = self.cycles();
-        let asked = from..to.saturating_add(1);
         match from <= to && to < cycles {
-            true => Ok(asked),
-            false => Err(Error::Cycles { asked, cycles }),
+            true => Ok(from..to + 1),
+            false => Err(Error::Cycles {
+                asked: from..=to,
+                cycles,
+            }),
         }
     }
 
     /// The signal of a name: the whole one, or its end behind a dot. Of several the one in the fewest scopes.
     ///
     /// # Errors
-    /// [`Error::Unknown`], [`Error::Ambiguous`], [`Error::NotBits`].
+    /// [`Error::Unknown`], [`Error::Ambiguous`], [`Error::NotBits`], [`Error::Width`].
     pub fn signal(&self, name: &str) -> Result<Signal, Error> {
         let called = self.called(name);
         let Some(&first) = called.first() else {
@@ -165,6 +169,11 @@ impl Trace {
             });
         }
         match first.width {
+            Some(width) if width > MOST_BITS => Err(Error::Width {
+                name: name.into(),
+                width,
+                most: MOST_BITS,
+            }),
             Some(_) => Ok(first.clone()),
             None => Err(Error::NotBits { name: name.into() }),
         }
@@ -259,11 +268,15 @@ fn read(path: &Path) -> Result<Waveform, Error> {
     };
     match is_fst(&octets) {
         true => check_blocks(&octets).map_err(malformed)?,
-        false => check_text(&octets).map_err(malformed)?,
+        false => check_text(&octets).map_err(|reason| malformed(&reason))?,
     }
     match expecting(|| read_from_reader(Cursor::new(octets))) {
         Some(Ok(wave)) => Ok(wave),
-        Some(Err(error)) => Err(malformed(&error.to_string())),
+        Some(Err(error)) => {
+            let reason = error.to_string();
+            let words: Vec<_> = reason.split_whitespace().collect();
+            Err(malformed(&words.join(" "))) // it has several lines
+        }
         None => Err(malformed(CONTRADICTION)),
     }
 }
@@ -345,12 +358,32 @@ fn can_hold(kind: u8, content: &[u8]) -> bool {
 const CUT: &str = "an FST file that ends before its end; the simulation may still run";
 
 /// A VCD file is text of commands that begin with $.
-fn check_text(octets: &[u8]) -> Result<(), &'static str> {
+/// A VCD file: definitions, then times that never decrease, with changes behind each of them.
+fn check_text(octets: &[u8]) -> Result<(), String> {
     let text = str::from_utf8(octets).map_err(|_| "neither text nor the head of an FST file")?;
-    match text.trim_start().starts_with('$') && text.contains("$enddefinitions") {
-        true => Ok(()),
-        false => Err("text without $enddefinitions"),
+    let changes = match text.trim_start().starts_with('$') {
+        true => text.split_once("$enddefinitions"),
+        false => None,
+    };
+    let (_, changes) = changes.ok_or("text without $enddefinitions")?;
+    let mut now = 0;
+    let mut words = changes.split_whitespace();
+    while let Some(word) = words.next() {
+        if word == "$comment" {
+            words.find(|word| *word == "$end");
+        } else if word.starts_with(['b', 'B', 'r', 'R', 's', 'S']) {
+            words.next(); // the name of a vector may begin as a time does
+        } else if let Some(time) = word.strip_prefix('#') {
+            let time: u64 = time
+                .parse()
+                .map_err(|_| format!("{word} is no time of 64 bits"))?;
+            if time < now {
+                return Err(format!("time {time} behind {now}"));
+            }
+            now = time;
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

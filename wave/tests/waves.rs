@@ -232,6 +232,40 @@ fn signals_are_found_by_the_end_of_their_name() {
     ));
 }
 
+/// Names of vectors may look like times, and a comment may hold anything.
+#[test]
+fn what_looks_like_a_time_is_none() {
+    let text = "$timescale 1ns $end\n$scope module t $end\n$var wire 1 ! clk $end\n$var wire 4 #0 v $end\n\
+                $upscope $end\n$enddefinitions $end\n#1\n0!\nb0101 #0\n$comment\n#0 back\n$end\n#5\n1!\n\
+                #6\n0!\nb1 #0\n#7\n1!\n";
+    let (_folder, path) = file(text);
+    assert_eq!(Trace::open(&path, None).unwrap().cycles(), 2);
+}
+
+#[test]
+fn a_signal_that_is_too_wide_is_refused() {
+    for (width, fits) in [
+        (1 << 16, true),
+        ((1 << 16) + 1, false),
+        (4_000_000_000_u32, false),
+    ] {
+        let text = format!(
+            "$timescale 1ns $end\n$scope module t $end\n$var wire 1 ! clk $end\n$var wire {width} v v $end\n\
+             $upscope $end\n$enddefinitions $end\n#0\n0!\n#5\n1!\n"
+        );
+        let (_folder, path) = file(text);
+        let trace = Trace::open(&path, None).unwrap();
+        match trace.signal("v") {
+            Ok(_) => assert!(fits, "{width}"),
+            Err(error) => {
+                assert!(!fits, "{error}");
+                let said = format!("v: has {width} bits; signals of up to 65536 bits can be drawn");
+                assert_eq!(error.to_string(), said);
+            }
+        }
+    }
+}
+
 #[test]
 fn bits_of_a_signal_have_a_row_of_their_own() {
     let port = Port::example();
@@ -296,6 +330,16 @@ fn foreign_files_are_refused() {
         assert!(said.contains("waveform") || said.contains("aclk"), "{said}");
     }
     let vcd = Port::example().vcd();
+    let again = format!("{vcd}#0\n");
+    let beyond = format!("{vcd}#{}\n", u128::MAX);
+    for (text, reason) in [
+        (&again, "time 0 behind"),
+        (&beyond, "is no time of 64 bits"),
+    ] {
+        let (_folder, path) = file(text);
+        let said = refused(&path);
+        assert!(said.contains(reason), "{said}");
+    }
     for length in (0..vcd.len()).step_by(7) {
         let (_folder, path) = file(&vcd[..length]);
         let _ = Trace::open(&path, None); // a part of a text may be one
