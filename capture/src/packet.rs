@@ -147,7 +147,18 @@ fn payload<'s, 'a>(
             _ => Ok(None),
         };
     };
-    Ok((found.2.ip_number == protocol).then_some(found))
+    if found.2.ip_number != protocol {
+        return Ok(None);
+    }
+    // A length of 0 is left to the network card; any other one covers the header.
+    if let Some(LaxNetSlice::Ipv4(ip)) = &sliced.net {
+        let (header, stated) = (ip.header().slice().len(), ip.header().total_len());
+        if stated != 0 && usize::from(stated) < header {
+            let reason = format!("the IP header of {header} octets states {stated} octets in all");
+            return Err(malformed(packet, reason));
+        }
+    }
+    Ok(Some(found))
 }
 
 /// No octets of the payload are missing.

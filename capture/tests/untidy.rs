@@ -214,7 +214,10 @@ fn foreign_packets_are_skipped_and_counted() {
     header[ETHERNET] = 0x41; // an IP header of 4 octets
     let mut datagram = fragment.clone();
     datagram[ETHERNET + 9] = 17; // UDP in a fragment
-    for packet in [fragment.clone(), fragment, header, datagram] {
+    let mut short = wire.packets[2].clone();
+    short[TOTAL_LENGTH..TOTAL_LENGTH + 2].copy_from_slice(&[0, 19]); // less than the header
+    short[ETHERNET + 12..ETHERNET + 20].fill(9);
+    for packet in [short, fragment.clone(), fragment, header, datagram] {
         wire.packets.insert(2, packet);
     }
     let traffic = read(&wire.pcap());
@@ -223,7 +226,7 @@ fn foreign_packets_are_skipped_and_counted() {
     let skipped: Vec<_> = traffic.skipped.iter().map(ToString::to_string).collect();
     assert_eq!(skipped.len(), 2, "{skipped:?}");
     assert!(
-        skipped[0].starts_with("1 packet skipped: packet 4"),
+        skipped[0].starts_with("2 packets skipped; the first one: packet 4"),
         "{skipped:?}"
     );
     assert_eq!(
