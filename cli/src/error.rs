@@ -261,6 +261,14 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Nothing can listen at an address.
+    #[error("{endpoint}: cannot listen: {source}; give an address of this machine and a free port")]
+    Address {
+        /// The address.
+        endpoint: warpline_driver::Endpoint,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// A folder has no record of warpline.
     #[error(
         "{}: no records of warpline here: give the root of a checkout with --records",

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 #[cfg(feature = "watch")]
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
 use warpline_capture::explain::SctpForm;
@@ -301,7 +302,7 @@ pub(crate) struct Wave {
     #[arg(conflicts_with_all = ["signals", "from", "to", "cycles", "when", "before", "when_valid", "whole", "clock", "title"])]
     pub fpdu: Option<u64>,
     /// Draw these signals, in this order
-    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     #[arg(conflicts_with_all = ["width", "connection", "direction"])]
     pub signals: Vec<String>,
     /// File for the picture
@@ -428,7 +429,7 @@ pub(crate) struct Card {
 }
 
 /// The simulated card of `serve`, `put` and `get`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Peer {
     /// Bits of the data path: 64, 128, 256 or 512
     #[arg(long, value_name = "W", value_parser = width)]
@@ -623,9 +624,7 @@ impl Replay {
                 max: RANDOM_MAX,
             }),
             (_, Some(_)) => Err("--seed needs --segment random".into()),
-            (Some(SegmentLength::Every(length)), None) => {
-                Ok(Segmentation::Every(length.min(PIECE_MAX)))
-            }
+            (Some(SegmentLength::Every(length)), None) => Ok(Segmentation::Every(length)),
             (None, None) => Ok(Segmentation::AsCaptured),
         }
     }
@@ -636,8 +635,8 @@ fn segment(text: &str) -> Result<SegmentLength, &'static str> {
         "random" => Ok(SegmentLength::Random),
         "whole" => Ok(SegmentLength::Every(PIECE_MAX)),
         _ => match text.parse() {
-            Ok(length) => Ok(SegmentLength::Every(length)),
-            Err(_) => Err("give a positive number of octets, random or whole"),
+            Ok(length) if length <= PIECE_MAX => Ok(SegmentLength::Every(length)),
+            _ => Err("give 1 to 65535 octets, random or whole"),
         },
     }
 }
@@ -712,13 +711,14 @@ mod tests {
         };
         assert_eq!(segmentation(&[]), Some(Segmentation::AsCaptured));
         assert_eq!(segmentation(&["--segment", "1"]), every(1));
-        assert_eq!(segmentation(&["--segment", "65536"]), every(65535));
+        assert_eq!(segmentation(&["--segment", "65535"]), every(65535));
         assert_eq!(segmentation(&["--segment", "whole"]), every(65535));
         assert_eq!(segmentation(&["--segment", "random"]), random(1));
         let seeded = ["--segment", "random", "--seed", "7"];
         assert_eq!(segmentation(&seeded), random(7));
         for wrong in [
             &["--segment", "0"][..],
+            &["--segment", "65536"],
             &["--segment", "-1"],
             &["--segment", "all"],
             &["--seed", "7"],

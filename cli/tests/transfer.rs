@@ -302,7 +302,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     let large = file(folder.path(), "large", &[]);
     let sparse = fs::File::options().write(true).open(&large).unwrap();
     sparse.set_len((1 << 32) + 1).unwrap();
-    let cases: [(&[&str], i32, &str); 18] = [
+    let cases: [(&[&str], i32, &str); 19] = [
         (
             &["put", &source, there, "--pcap", &link],
             2,
@@ -353,7 +353,17 @@ fn what_cannot_be_done_is_said_in_one_line() {
             2,
             "empty: is empty",
         ),
-        (&["serve", "--listen", there, "--size", "1"], 3, "address"),
+        // said before a model is built
+        (
+            &["serve", "--listen", there, "--size", "1"],
+            2,
+            "cannot listen: Address already in use",
+        ),
+        (
+            &["serve", "--listen", "192.0.2.1:1", "--size", "1"],
+            2,
+            "give an address of this machine",
+        ),
     ];
     for (arguments, code, text) in cases {
         let (found, _, said) = run(arguments);

@@ -13,7 +13,7 @@ use warpline_sim::{
 
 use super::exit_code::OK;
 use super::output::{apart, writable};
-use super::serving::{LOOK, Served};
+use super::serving::{LOOK, Served, interruptible};
 use super::terminal::open_card;
 #[cfg(feature = "watch")]
 use super::watch;
@@ -125,17 +125,5 @@ fn control(
 /// The card; `None` if a signal arrived while its model was built.
 fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error> {
     let (width, trace, network) = (options.width, options.trace.is_some(), options.network);
-    let building = thread::Builder::new().name("build".into());
-    let building = building.spawn(move || open_card(width, trace, network));
-    let building = building.map_err(warpline_sim::Error::Thread)?;
-    while !building.is_finished() {
-        if signals.pending().next().is_some() {
-            return Ok(None); // the thread ends with the process
-        }
-        thread::sleep(LOOK);
-    }
-    match building.join() {
-        Ok(card) => card.map(Some),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    interruptible("build", signals, move || open_card(width, trace, network))
 }

@@ -29,7 +29,13 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
             let written = out
                 .write_all(page.html.as_bytes())
                 .and_then(|()| out.flush());
-            written.map_err(Error::write("standard output"))?;
+            match written {
+                // the reader of a closed pipe has seen enough
+                Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => {
+                    return Err(Error::write("standard output")(lost));
+                }
+                _ => {}
+            }
         }
         false => {
             write_text(&options.out, &page.html)?;

@@ -1,5 +1,6 @@
 //! `warpline serve`: memory for iWARP peers.
 
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -7,10 +8,11 @@ use std::time::Duration;
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use warpline_driver::PairEvent;
+use warpline_driver::{Endpoint, PairEvent, Transport};
 
 use super::exit_code::OK;
 use super::output::{apart, writable, write_octets};
+use super::serving::interruptible;
 use super::terminal::{remark, show};
 use super::transfer;
 use crate::Error;
@@ -36,6 +38,17 @@ struct Ended {
     end: String,
 }
 
+/// Whether this machine has the address, and its port is free: said before a model is built. Over SCTP its stack says so.
+fn can_listen(endpoint: Endpoint) -> Result<(), Error> {
+    if endpoint.transport != Transport::Tcp {
+        return Ok(());
+    }
+    match TcpListener::bind(endpoint.address) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(Error::Address { endpoint, source }),
+    }
+}
+
 fn line(object: &impl Serialize) -> Result<String, Error> {
     Ok(serde_json::to_string(object)? + "\n")
 }
@@ -57,8 +70,13 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
         (None, size) => transfer::empty(size.unwrap_or(1))?,
     };
     let length = memory.len();
+    can_listen(options.listen)?;
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(Error::Signals)?;
-    let machine = transfer::machine(&options.peer, options.listen)?;
+    let (peer, listen) = (options.peer.clone(), options.listen);
+    let opening = move || transfer::machine(&peer, listen);
+    let Some(machine) = interruptible("build", &mut signals, opening)? else {
+        return Ok(OK);
+    };
     let server = Server::open(&machine, memory, options.listen)?;
     let json = options.json;
     show(&match json {

@@ -219,15 +219,19 @@ fn a_pipe_in_place_of_a_record_is_unusable() {
 #[test]
 fn a_folder_without_records_is_refused() {
     let empty = tempfile::tempdir().unwrap();
-    let folder = empty.path().to_str().unwrap();
-    let to = empty.path().join("report.html");
-    let output = warpline(&["report", "--records", folder, "-o", to.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(2));
-    let expected = format!(
-        "warpline: {folder}: no records of warpline here: give the root of a checkout with --records\n"
-    );
-    assert_eq!(text(&output.stderr), expected);
-    assert!(!to.exists());
+    let file = empty.path().join("file");
+    fs::write(&file, "no folder").unwrap();
+    for records in [empty.path(), &file] {
+        let records = records.to_str().unwrap();
+        let to = empty.path().join("report.html");
+        let output = warpline(&["report", "--records", records, "-o", to.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        let expected = format!(
+            "warpline: {records}: no records of warpline here: give the root of a checkout with --records\n"
+        );
+        assert_eq!(text(&output.stderr), expected);
+        assert!(!to.exists());
+    }
 }
 
 #[test]
