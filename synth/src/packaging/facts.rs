@@ -113,7 +113,7 @@ pub(super) fn enumerations() -> Vec<Enumeration> {
     let vector = |field: &Field| Constant {
         name: format!("VECTOR_{}", field.name),
         value: field.lsb as u64,
-        width: 1,
+        width: mailbox::INTERRUPT.ilog2() as usize + 1, // the highest one
         doc: field.doc.into(),
     };
     let error = |number: ErrorNumber| Constant {

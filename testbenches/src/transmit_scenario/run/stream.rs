@@ -97,7 +97,9 @@ impl Run<'_> {
                 (stream_context::FIRST_MSN, first_msn.into()),
             ],
         );
-        let reads_first = self.rng.bool();
+        // A doorbell is no command: one follows it, so that the peer sends behind the doorbell. Without a responder the ring has none.
+        let without = life.reads.is_some_and(|place| !place.on);
+        let reads_first = self.rng.bool() || without;
         if reads_first {
             self.set_up_reads(number);
         }
