@@ -6,7 +6,7 @@ use std::process::Command;
 
 use warpline_regmap::layout::{LAYOUTS, completion, error_record};
 use warpline_regmap::register::{COMMAND_BUSY, REGISTERS, command};
-use warpline_regmap::transmit;
+use warpline_regmap::{mailbox, transmit};
 use warpline_wire::error_number::{ErrorNumber, check_bit};
 
 use crate::file;
@@ -24,7 +24,8 @@ fn program() -> (String, String) {
         );
         let _ = writeln!(expected, "{name} {value}");
     };
-    for register in REGISTERS.iter().chain(transmit::REGISTERS) {
+    let of_device = REGISTERS.iter().chain(transmit::REGISTERS);
+    for register in of_device.chain(mailbox::REGISTERS) {
         number(&format!("REG_{}", register.name), register.offset.into());
         if register.count > 1 {
             number(

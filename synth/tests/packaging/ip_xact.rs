@@ -6,7 +6,7 @@ use roxmltree::{Document, Node};
 use warpline_design::design;
 use warpline_hdl::Config;
 use warpline_regmap::register::REGISTERS;
-use warpline_regmap::transmit;
+use warpline_regmap::{mailbox, transmit};
 use warpline_sv_writer::{Design, Direction};
 use warpline_synth::packaging;
 
@@ -173,7 +173,8 @@ fn registers_of(document: &Document) -> Map {
 
 fn registers_of_description() -> Map {
     let mut map = Map::new();
-    for register in REGISTERS.iter().chain(transmit::REGISTERS) {
+    let of_device = REGISTERS.iter().chain(transmit::REGISTERS);
+    for register in of_device.chain(mailbox::REGISTERS) {
         for index in 0..register.count {
             for at in 0..register.words() {
                 let here = register
