@@ -33,7 +33,9 @@
 //! was decided before the walk found the failure. A stream that its receive side has frozen still sends a request with
 //! `TERMINATE` (RFC 5041 §7.1).
 //!
-//! **Commands** are carried out between turns, when no segment is in work; `Arm` writes the first MSN of all queues.
+//! **Commands** are carried out between turns, when no segment is in work; `Arm` writes the first MSN of all queues, which takes
+//! 256 cycles. Events of other streams go on meanwhile: where they share a port with `Arm`, the acknowledged position and the
+//! opening of the gate, it writes in a cycle without one. `freed` leaves such a cycle, as its queue holds 16.
 //!
 //! Assumptions: `s_command` is stable until `command_done`. Events name streams below S. `head` of a stream falls at the
 //! latest two cycles behind its `pop`, and says in the third one whether the next slot is there. `under_way` of a stream is
