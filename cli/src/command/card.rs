@@ -125,5 +125,5 @@ fn control(
 /// The card; `None` if a signal arrived while its model was built.
 fn open(options: &Options, signals: &mut Signals) -> Result<Option<Card>, Error> {
     let (width, trace, network) = (options.width, options.trace.is_some(), options.network);
-    interruptible("build", signals, move || open_card(width, trace, network))
+    interruptible(signals, move || open_card(width, trace, network))
 }

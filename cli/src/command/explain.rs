@@ -13,7 +13,7 @@ use warpline_capture::replay::Role;
 use warpline_capture::{Traffic, read_file, read_input};
 
 use super::exit_code::{DIFFERENT, OK};
-use super::terminal::{BAD, DIM, GOOD, ODD, STRONG, complain, counted};
+use super::terminal::{BAD, DIM, GOOD, ODD, STRONG, complain, counted, unless_closed};
 use crate::Error;
 use crate::options::{Explain as Options, Sctp};
 
@@ -285,13 +285,7 @@ fn print(
         true => Ok(()),
         false => write!(out, "{}", summary(&tally)),
     });
-    match written.and_then(|()| out.flush()) {
-        // The reader of a closed pipe has seen enough.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            return Err(Error::write("standard output")(error));
-        }
-        _ => {}
-    }
+    unless_closed(written.and_then(|()| out.flush()))?;
     Ok(if tally.faults == 0 { OK } else { DIFFERENT })
 }
 

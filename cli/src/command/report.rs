@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::exit_code::{DIFFERENT, OK};
 use super::output::{apart, writable, write_text};
-use super::terminal::{complain, counted, show};
+use super::terminal::{complain, counted, show, unless_closed};
 use crate::Error;
 use crate::options::Report as Options;
 use crate::report::page;
@@ -29,13 +29,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
             let written = out
                 .write_all(page.html.as_bytes())
                 .and_then(|()| out.flush());
-            match written {
-                // the reader of a closed pipe has seen enough
-                Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => {
-                    return Err(Error::write("standard output")(lost));
-                }
-                _ => {}
-            }
+            unless_closed(written)?;
         }
         false => {
             write_text(&options.out, &page.html)?;

@@ -74,7 +74,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Error> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(Error::Signals)?;
     let (peer, listen) = (options.peer.clone(), options.listen);
     let opening = move || transfer::machine(&peer, listen);
-    let Some(machine) = interruptible("build", &mut signals, opening)? else {
+    let Some(machine) = interruptible(&mut signals, opening)? else {
         return Ok(OK);
     };
     let server = Server::open(&machine, memory, options.listen)?;

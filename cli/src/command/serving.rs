@@ -23,14 +23,13 @@ pub(super) struct Served<'s> {
     pub signals: &'s mut Signals,
 }
 
-/// Does what takes long, such as building a model, in a thread called `name`; `None`: a signal has come first, and the thread ends
+/// Does what takes long, such as building a model, in a thread of its own; `None`: a signal has come first, and the thread ends
 /// with the process.
 pub(super) fn interruptible<T: Send + 'static>(
-    name: &str,
     signals: &mut Signals,
     act: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<Option<T>, Error> {
-    let thread = thread::Builder::new().name(name.into());
+    let thread = thread::Builder::new().name("build".into());
     let thread = thread.spawn(act);
     let thread = thread.map_err(warpline_sim::Error::Thread)?;
     loop {

@@ -33,6 +33,16 @@ pub(super) fn show(text: &str) -> Result<(), Error> {
     written.map_err(Error::write("standard output"))
 }
 
+/// What came of writing to standard output, of which the reader may have seen enough: its closed pipe is no error.
+pub(super) fn unless_closed(written: io::Result<()>) -> Result<(), Error> {
+    match written {
+        Err(lost) if lost.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::write("standard output")(lost))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Prints an error to standard error, in one line.
 pub(super) fn complain(reason: &dyn Display) {
     remark(&format_args!("warpline: {}", a_line(&reason.to_string())));

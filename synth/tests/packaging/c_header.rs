@@ -5,11 +5,11 @@ use std::fs;
 use std::process::Command;
 
 use warpline_regmap::layout::{LAYOUTS, completion, error_record};
-use warpline_regmap::register::{COMMAND_BUSY, REGISTERS, command};
-use warpline_regmap::{mailbox, transmit};
+use warpline_regmap::register::{COMMAND_BUSY, command};
+use warpline_regmap::transmit;
 use warpline_wire::error_number::{ErrorNumber, check_bit};
 
-use crate::file;
+use crate::{file, registers};
 
 /// Words of the largest record.
 const WORDS: usize = transmit::send_slot::WORDS;
@@ -24,8 +24,7 @@ fn program() -> (String, String) {
         );
         let _ = writeln!(expected, "{name} {value}");
     };
-    let of_device = REGISTERS.iter().chain(transmit::REGISTERS);
-    for register in of_device.chain(mailbox::REGISTERS) {
+    for register in registers() {
         number(&format!("REG_{}", register.name), register.offset.into());
         if register.count > 1 {
             number(

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use roxmltree::{Document, Node};
 use warpline_design::design;
 use warpline_hdl::Config;
-use warpline_regmap::register::REGISTERS;
-use warpline_regmap::{mailbox, transmit};
 use warpline_sv_writer::{Design, Direction};
 use warpline_synth::packaging;
 
-use crate::{CONFIG, DEVICE, file};
+use crate::{CONFIG, DEVICE, file, registers};
 
 /// Elements called `name` below `node`, at any depth.
 fn all<'d>(node: Node<'d, 'd>, name: &'static str) -> impl Iterator<Item = Node<'d, 'd>> {
@@ -173,8 +171,7 @@ fn registers_of(document: &Document) -> Map {
 
 fn registers_of_description() -> Map {
     let mut map = Map::new();
-    let of_device = REGISTERS.iter().chain(transmit::REGISTERS);
-    for register in of_device.chain(mailbox::REGISTERS) {
+    for register in registers() {
         for index in 0..register.count {
             for at in 0..register.words() {
                 let here = register

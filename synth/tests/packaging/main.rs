@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 
 use warpline_design::{add_axi_ids, design};
 use warpline_hdl::{Config, Sctp};
+use warpline_regmap::register::REGISTERS;
+use warpline_regmap::{Register, mailbox, transmit};
 use warpline_sv_writer::{Design, Direction};
 use warpline_synth::{packaging, tool};
 use warpline_verilate::{Build, Tools};
@@ -20,6 +22,14 @@ use warpline_verilate::{Build, Tools};
 static CONFIG: LazyLock<Config> = LazyLock::new(|| Config::simulated(64));
 /// The device of 64 bits.
 static DEVICE: LazyLock<Design> = LazyLock::new(|| design(&CONFIG).unwrap());
+
+/// All registers, those of transmission and of the mailbox, too.
+fn registers() -> impl Iterator<Item = &'static Register> {
+    REGISTERS
+        .iter()
+        .chain(transmit::REGISTERS)
+        .chain(mailbox::REGISTERS)
+}
 
 /// The text of the file called `name`.
 fn file(name: &str) -> String {

@@ -5,29 +5,22 @@ use std::fs;
 use std::process::Command;
 
 use warpline_regmap::layout::LAYOUTS;
-use warpline_regmap::register::{self, REGISTERS, command};
+use warpline_regmap::register::{self, command};
 use warpline_regmap::transmit::{self, send_slot};
-use warpline_regmap::{Field, Layout, Register, mailbox};
+use warpline_regmap::{Field, Layout, mailbox};
 use warpline_synth::tool;
 use warpline_verilate::Build;
 use warpline_wire::error_number::ErrorNumber;
 
-use crate::file;
+use crate::{file, registers};
 
 const WORDS: usize = send_slot::WORDS;
 
-/// All records, registers and commands, those of transmission and of the mailbox, too; of its messages those that fit in `WORDS`.
+/// All records and commands, those of transmission and of the mailbox, too; of its messages those that fit in `WORDS`.
 fn layouts() -> impl Iterator<Item = &'static Layout> {
     let of_messages = mailbox::records::LAYOUTS.iter();
     let of_messages = of_messages.filter(|layout| layout.words <= WORDS);
     LAYOUTS.iter().chain(transmit::LAYOUTS).chain(of_messages)
-}
-
-fn registers() -> impl Iterator<Item = &'static Register> {
-    REGISTERS
-        .iter()
-        .chain(transmit::REGISTERS)
-        .chain(mailbox::REGISTERS)
 }
 
 fn commands() -> impl Iterator<Item = &'static register::Command> {
