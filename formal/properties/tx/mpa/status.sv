@@ -35,7 +35,7 @@ module status_properties #(parameter RING = 4096, parameter STREAMS = 4) (
     input [17:0] free_q,
     input pick,
     input [3:0] picked,
-    input turn_any,
+    input round_robin_any,
     input live_0,
     input live_1,
     input live_2,
@@ -97,7 +97,7 @@ module status_properties #(parameter RING = 4096, parameter STREAMS = 4) (
             as_it_came: assert ({m_axis_status_tdata[79:64], m_axis_status_tdata[81:80], m_axis_status_tdest} == told);
             if (its) of_its_stream: assert (m_axis_status_tdata[31:0] == number & m_axis_status_tdata[63:32] == {14'b0, room});
         end
-        answer_first: assert (!pick | (!answers_m_valid & turn_any));
+        answer_first: assert (!pick | (!answers_m_valid & round_robin_any));
         taken_for_a_report: assert (!(answers_m_valid & answers_m_ready) | step_q == PICK);
         stays_due: assert (some_moved == due);
         if (due & live) made_some_time: assert (step_q != PICK | answers_m_valid | pick);
