@@ -311,6 +311,7 @@ lint:
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --quiet --package warpline-driver --all-targets --features iommufd,pci-driver -- -D warnings
 	$(CARGO) clippy --quiet --package warpline-driver --lib --no-default-features -- -D warnings
+	$(CARGO) clippy --quiet --package warpline --lib --bins --no-default-features -- -D warnings # what `make demo` builds
 
 # What crates.io and docs.rs would get; built from that with VERIFY=
 VERIFY ?= --no-verify

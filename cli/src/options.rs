@@ -6,7 +6,6 @@ use std::path::PathBuf;
 #[cfg(feature = "watch")]
 use std::time::Duration;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpline_capture::Segmentation;
 use warpline_capture::explain::SctpForm;
@@ -302,7 +301,7 @@ pub(crate) struct Wave {
     #[arg(conflicts_with_all = ["signals", "from", "to", "cycles", "when", "before", "when_valid", "whole", "clock", "title"])]
     pub fpdu: Option<u64>,
     /// Draw these signals, in this order
-    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
     #[arg(conflicts_with_all = ["width", "connection", "direction"])]
     pub signals: Vec<String>,
     /// File for the picture
