@@ -2,6 +2,7 @@
 //! only a device that sends has, too: `CAPABILITIES` tells a host which one it has.
 
 use super::names::Names;
+use warpline_hdl::tx::mpa::transmit_ring::ports::{COMMANDS, KIND_BITS, REPORTS};
 use warpline_regmap::layout::{self, completion, error_record};
 use warpline_regmap::mailbox::{
     CardKind, CloseReason, FailureCause, HostKind, INTERRUPT_MAILBOX, ListenFailure, Refusal,
@@ -161,6 +162,18 @@ pub(super) fn enumerations() -> Vec<Enumeration> {
             "Causes of an error without a failed check.",
             error_record::REFUSED.width,
             &mut layout::refused::VALUES.iter().copied(),
+        ),
+        of_values(
+            "ring_command",
+            "Kinds of commands to the transmit rings, on s_axis_send.",
+            KIND_BITS,
+            &mut COMMANDS.into_iter(),
+        ),
+        of_values(
+            "ring_report",
+            "Kinds of reports of the transmit rings, on m_axis_status.",
+            KIND_BITS,
+            &mut REPORTS.into_iter(),
         ),
         of_values(
             "host_message_kind",

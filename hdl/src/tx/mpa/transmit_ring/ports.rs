@@ -9,6 +9,7 @@
     reason = "rust-hdl's derives make functions without documentation"
 )]
 use rust_hdl_core::prelude::*;
+use warpline_regmap::Value;
 
 /// Lowest bit of a command's sequence number, 32 bits.
 pub const COMMAND_SEQUENCE: usize = 0;
@@ -17,12 +18,34 @@ pub const COMMAND_LENGTH: usize = 32;
 /// Lowest bit of a command's kind, 2 bits.
 pub const COMMAND_KIND: usize = 48;
 
+/// Bits of a kind, of commands and of reports.
+pub const KIND_BITS: usize = 2;
+
 /// Command: emit octets from the sequence number on.
 pub const SEND: u64 = 0;
 /// Command: octets in front of the sequence number are free.
 pub const ACKNOWLEDGE: u64 = 1;
 /// Command: say where the last FPDU boundary among the octets from the sequence number on is.
 pub const MEASURE: u64 = 2;
+
+/// Kinds of commands, for those who write a TCP.
+pub const COMMANDS: [Value; 3] = [
+    Value {
+        name: "SEND",
+        value: SEND as u32,
+        doc: "Emit octets from the sequence number on.",
+    },
+    Value {
+        name: "ACKNOWLEDGE",
+        value: ACKNOWLEDGE as u32,
+        doc: "Free the octets before the sequence number.",
+    },
+    Value {
+        name: "MEASURE",
+        value: MEASURE as u32,
+        doc: "Report the last FPDU boundary among the octets from the sequence number on.",
+    },
+];
 
 /// Lowest bit of a report's edge, 32 bits: the sequence number behind the last octet that can be sent.
 pub const STATUS_EDGE: usize = 0;
@@ -40,6 +63,25 @@ pub const ANSWER: u64 = 1;
 /// Report: a SEND or a MEASURE was refused.
 pub const REFUSED: u64 = 2;
 
+/// Kinds of reports, for those who write a TCP.
+pub const REPORTS: [Value; 3] = [
+    Value {
+        name: "MOVED",
+        value: MOVED as u32,
+        doc: "The edge has moved.",
+    },
+    Value {
+        name: "ANSWER",
+        value: ANSWER as u32,
+        doc: "The answer to a MEASURE.",
+    },
+    Value {
+        name: "REFUSED",
+        value: REFUSED as u32,
+        doc: "A SEND or a MEASURE was refused.",
+    },
+];
+
 /// TDATA of a command.
 #[must_use]
 pub const fn command_word(kind: u64, sequence: u32, octets: u16) -> u64 {
@@ -51,7 +93,7 @@ pub const fn command_word(kind: u64, sequence: u32, octets: u16) -> u64 {
 #[join = "SendStreamOut"]
 pub struct SendStreamIn {
     /// Bits 31:0 sequence number, 47:32 octets (of [`SEND`] and [`MEASURE`]), 49:48 one of [`SEND`], [`ACKNOWLEDGE`] and
-    /// [`MEASURE`]; the others have no effect.
+    /// [`MEASURE`] (RING_COMMAND of the package), or the device refuses it.
     pub tdata: Signal<In, Bits<64>>,
     /// Stream number.
     pub tdest: Signal<In, Bits<8>>,
@@ -80,7 +122,8 @@ pub struct SendStreamOut {
 #[join = "StatusStreamIn"]
 pub struct StatusStreamOut {
     /// Bits 31:0 sequence number of the edge, 63:32 free octets of the ring, 79:64 octets to the boundary (of [`ANSWER`]),
-    /// 81:80 one of [`MOVED`], [`ANSWER`] and [`REFUSED`]; the others are zero.
+    /// 81:80 one of [`MOVED`], [`ANSWER`] and [`REFUSED`]
+    /// (RING_REPORT of the package); the others are zero.
     pub tdata: Signal<Out, Bits<96>>,
     /// Stream number.
     pub tdest: Signal<Out, Bits<8>>,
