@@ -71,7 +71,7 @@ pub const HOST_MESSAGE_RESET: Field = field(
     "RESET",
     1,
     1,
-    "the device was reset, and the control program has not cleared this by writing 1; the host reads 0",
+    "the device was reset, and the control program has not cleared this by writing 1: until then its other writes do nothing, and it reads `FAILED` in `COMMAND`. The host reads 0",
 );
 /// `CARD_MESSAGE`: pending.
 pub const CARD_MESSAGE_PENDING: Field = field(

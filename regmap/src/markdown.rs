@@ -42,13 +42,17 @@ fn registers_of(registers: &[Register]) -> String {
     let with_fields = |r: &&Register| !r.fields.is_empty() && r.words() == 1; // records have their own tables
     for register in registers.iter().filter(with_fields) {
         text += &format!("\n### `{}`\n\n", register.name);
-        text += "| bits | field | meaning |\n|---|---|---|\n";
-        text.extend(register.fields.iter().map(|field| {
-            let (bits, doc) = (bit_range(field), sentence(field.doc));
-            format!("| {bits} | `{}` | {doc} |\n", field.name)
-        }));
+        text += &field_table(register.fields);
     }
     text
+}
+
+fn field_table<'f>(fields: impl IntoIterator<Item = &'f Field>) -> String {
+    let head = String::from("| bits | field | meaning |\n|---|---|---|\n");
+    fields.into_iter().fold(head, |text, field| {
+        let (bits, doc) = (bit_range(field), sentence(field.doc));
+        text + &format!("| {bits} | `{}` | {doc} |\n", field.name)
+    })
 }
 
 fn commands(commands: &[Command]) -> String {
@@ -91,7 +95,7 @@ fn mailbox_interface() -> String {
     use mailbox::{
         CardKind, CloseReason, FailureCause, HostKind, ListenFailure, Refusal, Transport,
     };
-    let mut text = String::from(MAILBOX);
+    let mut text = MAILBOX.replace("MAILBOX_BIT\n", &field_table([&mailbox::INTERRUPT_MAILBOX]));
     text += &registers_of(mailbox::REGISTERS);
     text.extend(mailbox::records::LAYOUTS.iter().map(record));
     let kind = "`message.KIND`";
@@ -128,7 +132,7 @@ const OPENING: &str = "\
 The first BAR, 4 KiB: an AXI4-Lite slave of the device. Registers are 32 bits wide; octet strobes are honoured. Addresses
 without a register, elements of streams that the device does not have, and bits outside a register's fields read 0 and
 ignore writes. A write-only register takes effect when all octets of its fields are written at once. All registers are 0
-after reset, except `STREAM_LIMIT` and those that describe the device.
+after reset, except `STREAM_LIMIT`, `TRANSMIT_STATE.IDLE` and those that describe the device.
 
 To start a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0;
 `FAILED` is then 1 if the device refused the command. While a command runs, the device ignores writes to both registers.
@@ -162,16 +166,16 @@ has no record; it raises `INTERRUPT_STATE.FAULT`.
 const TRANSMIT: &str = "
 ## Transmit interface
 
-Devices built with `--transmit` have it. On others `CAPABILITIES.TRANSMIT` reads 0, the other registers do nothing, and the commands are
-refused.
+Devices built with `--transmit` have it. On others `CAPABILITIES.TRANSMIT` reads 0, the other registers read 0 and ignore writes, and the
+commands are refused.
 
 A send ring holds the requests of a stream: slots of 256 octets in host memory. A request is one DDP message with up to 8
 elements of local memory, or up to 64 octets in the slot. The host writes slots, then `SEND_PRODUCER`. The device reads each
 slot once, sends the messages of a stream in the order of its slots, and reports a request that is signalled, or that failed,
 by a `send_event` in the completion queue. `send_event.CONSUMED` says which slots may be written again.
 
-The first 64 octets of a slot are enough for a request with up to two elements, or 32 octets. A request that fails ends its
-ring: the requests behind it are flushed.
+The first 64 octets of a slot are enough for a request with up to two elements, or 32 octets. A request that fails ends the
+stream's send queue: later requests are flushed.
 ";
 
 const SCTP: &str = "
@@ -187,6 +191,9 @@ const MAILBOX: &str = "
 
 A device that sends has it; on one that only receives the registers read 0. The host and the card's control program exchange
 messages of 256 words. A writer fills `MAILBOX`, then sets `PENDING` of its register; a reader clears it when it has read the message.
+`INTERRUPT_STATE`, `INTERRUPT_ENABLE` and `INTERRUPT_TEST` have one more bit:
+
+MAILBOX_BIT
 
 A message is one record. Its parts have fixed places, and each kind uses some of them; the rest is 0 and is not read. The host
 numbers the connections that it makes from 0x8000 up, the card those that it accepts from 0 to 0x7FFF; listeners have numbers

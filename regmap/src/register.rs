@@ -349,13 +349,13 @@ macro_rules! commands {
 }
 
 commands! {
-    /// Writes an entry of the STag table.
+    /// Writes an entry of the STag table. The slot must not be in use: a request or a Read Response that is looked up in the same cycle fails, and the entry of another STag of the slot is replaced.
     WRITE_STAG = 1 takes stag_entry;
-    /// Clears an entry and waits until every write validated with it is done (AMB-42). The wait includes earlier completions, so the host must keep consuming them.
+    /// Clears an entry and waits until every write and every read that it has allowed is done (AMB-42). The wait includes earlier completions, so the host must keep consuming them.
     REVOKE_STAG = 2 takes revoke;
     /// Starts a stream; refused if there is no such stream, or if it is armed.
     ARM_STREAM = 3 takes stream_context;
-    /// Stops a stream and waits until its writes and all earlier completions are done; refused if there is no such stream. The stream can then be armed again.
+    /// Stops a stream and waits until its writes, its reads and all earlier completions are done; refused if there is no such stream. Requests that it has not sent are flushed, and octets in its transmit ring are gone: end the connection first to have them sent. The stream can then be armed again.
     CLOSE_STREAM = 4 takes close;
     /// Appends a buffer to an untagged queue that has no ring; refused if the queue is full.
     POST_RECEIVE = 5 takes receive_buffer;

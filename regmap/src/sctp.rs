@@ -13,7 +13,7 @@ layout! {
 
 layout! {
     /// Arguments of `ARM_TRANSMIT`, beside those of `transmit_context`: a session of DDP over SCTP. `MARKERS`, `CRC` and `GATE` are 0 then. `EMSS` is
-    /// the largest DDP segment and 6 octets, rounded down to a multiple of 4: 1440 for segments of 1434 octets.
+    /// the largest DDP segment plus 6 octets, rounded down to a multiple of 4: 1440 for segments of 1434 octets.
     sctp_transmit_context [4] {
         /// 1: the stream is a session of SCTP: each SEND is an FPDU and gives the user data of a chunk. Bits 15:0 of `SEQUENCE_START` are the
         /// DDP-SSN of its first chunk: 1, behind Initiate or Accept (RFC 5043 §4, AMB-33).

@@ -1,5 +1,5 @@
 //! The transmit interface: send queues, of devices that are built with the transmit path. On others
-//! [`CAPABILITIES`] reads 0, the other registers below do nothing, and the commands are refused.
+//! [`CAPABILITIES`] has no such bit, the other registers below read 0 and ignore writes, and the commands are refused.
 //! Registers and records of it are in lists of their own, beside [`register::REGISTERS`](crate::register::REGISTERS)
 //! and [`layout::LAYOUTS`](crate::layout::LAYOUTS), which every device has.
 //!
@@ -66,7 +66,6 @@ pub use payload::{Element, Gather, Inline, Payload};
 pub use request::{Flags, HEAD_BITS, SendRequest, Slot, Target};
 pub use slot_error::SlotError;
 
-use crate::layout::stag_entry::REMOTE_WRITE;
 use crate::register::{Command, field};
 use crate::{Access, Field, Register, Value};
 
@@ -95,14 +94,14 @@ pub const TRANSMIT_IDLE: Field = field(
     "IDLE",
     2,
     1,
-    "all requests that the host has announced are done; from a card with TCP: and TCP has accepted all of their octets",
+    "all requests that the host has announced are done, and no segment of the stream is under way: 1 after reset. It says nothing of Read Requests that the device has not answered yet, nor of TCP; the simulated card clears it until TCP has accepted all octets, too",
 );
 /// `TRANSMIT_STATE`: ended.
 pub const TRANSMIT_ENDED: Field = field(
     "ENDED",
     3,
     1,
-    "a request has failed, or the stream's last message is sent: requests are flushed",
+    "a request or a Read Response has failed, or the last segment of a request with `TERMINATE` is cut: later requests are flushed. A frozen stream alone does not set it",
 );
 /// `SEND_PRODUCER`: slots.
 pub const SEND_PRODUCER_COUNT: Field = field(
@@ -116,11 +115,11 @@ pub const SEND_PRODUCER_STREAM: Field = field("STREAM", 16, 16, "stream number")
 
 registers! {
     /// What the device can do beyond receiving. An address without a register reads 0, so this reads 0 on a device without it.
-    CAPABILITIES: 0x01c [1 x 4] ReadOnly &[CAPABILITY_TRANSMIT, CAPABILITY_MAILBOX, CAPABILITY_READ_RESPONDER];
-    /// Doorbell of all send rings: the stream is in the value, so that the number of streams costs no addresses. Ignored while the stream has no send ring.
+    CAPABILITIES: 0x01c [1 x 4] ReadOnly &[CAPABILITY_TRANSMIT, CAPABILITY_MAILBOX, CAPABILITY_READ_RESPONDER], reset None;
+    /// Doorbell of all send rings: the stream is in the value, so one address serves all streams. Ignored while the stream has no send ring.
     SEND_PRODUCER: 0x0e0 [1 x 4] WriteOnly &[SEND_PRODUCER_COUNT, SEND_PRODUCER_STREAM];
     /// State of the transmit side of a stream.
-    TRANSMIT_STATE: 0x500 [16 x 4] ReadOnly &[TRANSMIT_ARMED, TRANSMIT_OPEN, TRANSMIT_IDLE, TRANSMIT_ENDED];
+    TRANSMIT_STATE: 0x500 [16 x 4] ReadOnly &[TRANSMIT_ARMED, TRANSMIT_OPEN, TRANSMIT_IDLE, TRANSMIT_ENDED], reset None;
 }
 
 /// Number of the command that attaches a send ring.
@@ -154,7 +153,7 @@ pub const COMMANDS: &[Command] = &[
         value: Value {
             name: "SET_EMSS",
             value: SET_EMSS,
-            doc: "Changes the EMSS of a stream; later FPDUs go by it. Refused as `ARM_TRANSMIT` is, and if the transmit side is not armed.",
+            doc: "Changes the EMSS of a stream; later FPDUs go by it. Refused if the transmit side of the stream is not armed, or if `EMSS` is below 128.",
         },
         arguments: emss::LAYOUT,
     },
@@ -162,7 +161,7 @@ pub const COMMANDS: &[Command] = &[
         value: Value {
             name: "SET_READ_RESPONDER",
             value: SET_READ_RESPONDER,
-            doc: "Hands the RDMA Read Requests of a stream to the device, which answers them and gives their buffers back; or leaves later ones to the host. Refused without `READ_RESPONDER` in `CAPABILITIES`, if the stream is not armed, if it is handed over already, or if `read_responder` does not allow the array. `CLOSE_STREAM` ends it.",
+            doc: "Hands the RDMA Read Requests of a stream to the device, which answers them and posts their buffers again; or returns later ones to the host. Refused without `READ_RESPONDER` in `CAPABILITIES`, or if the stream is not armed; with `ON`, also if the stream is handed over already, while earlier Read Requests of it are under way, or if `read_responder` does not allow the array. `CLOSE_STREAM` ends it.",
         },
         arguments: read_responder::LAYOUT,
     },
@@ -214,10 +213,11 @@ layout! {
         MARKERS: 0 [8; 1],
         /// 1: CRCs are computed; 0: the field is 0 (AMB-12).
         CRC: 0 [9; 1],
-        /// 1: the gate is closed until MPA has found an FPDU valid that arrives behind this command (MPA-START-10, AMB-56), so no octet
-        /// of the peer may pass before it; 0: it is open.
+        /// 1: the gate is closed. It opens when MPA accepts an FPDU that arrives after this command (MPA-START-10, AMB-56), so the command
+        /// comes before TCP passes the peer's first octet to the device. 0: the gate is open.
         GATE: 0 [10; 1],
-        /// Octets of a TCP segment's payload, at least 128; FPDUs are sized so that one fits (RFC 5044 §7.3).
+        /// Octets of a TCP segment's payload, at least 128 (RFC 5044 §7.3). FPDUs are sized so that one fits a segment, but MULPDU is never
+        /// below 128: from 136 on one fits, with markers from 140 on. The transmit ring bounds MULPDU, too.
         EMSS: 1 [0; 16],
         /// TCP sequence number of the first octet of full operation.
         SEQUENCE_START: 2 [0; 32],
@@ -238,14 +238,15 @@ layout! {
 
 layout! {
     /// Arguments of `SET_READ_RESPONDER`. The descriptors of the stream's ring of queue 1 name buffers of 64 octets that follow each
-    /// other: the message with `FIRST_MSN` lies in the first one, and the one behind the last one in the first one again. The host
-    /// announces at most 16 of them, before the command, and rings for that queue no more: the device gives a buffer back when
-    /// its response is cut into segments. A request that is malformed, that finds 16 others, or that cannot be read, goes to the host as a
-    /// completion, with all behind it, and ends this.
+    /// other: the message with `FIRST_MSN` lies in the first one, and the one after the last one in the first one again. Before the
+    /// command the host writes all descriptors of the ring and announces at most 16. From then on, and until the stream is closed, it
+    /// no longer rings the doorbell of that queue: the device posts a buffer again when its response is cut into segments. A request that
+    /// is malformed, that finds 16 others, that the bus does not let the device read, or that names memory which the STag table does not let
+    /// the peer read, goes to the host as a completion, with all later ones, and ends this.
     read_responder [4] {
         /// Stream number.
         STREAM: 0 [0; 8],
-        /// 1: the device answers; 0: the host answers what the device has not accepted yet.
+        /// 1: the device answers. 0: later Read Requests go to the host; the device still answers those that it has accepted.
         ON: 0 [8; 1],
         /// log2 of the buffers, which are as many as the ring has descriptors: 4 to 15.
         ENTRIES_LOG: 0 [16; 8],
@@ -264,11 +265,12 @@ layout! {
         KIND: 0 [0; 4],
         /// 1: a completion entry reports the request. A request that fails is reported in any case.
         SIGNALLED: 0 [4; 1],
-        /// 1: the request begins after all earlier ones of the stream are complete. RDMAP's fence, which waits for Read Responses,
-        /// is the ULP's.
+        /// 1: the request begins after all earlier ones of the stream, and the Read Responses under way, lie in the transmit ring. This is not
+        /// RDMAP's fence: the ULP itself waits for the peer's Read Responses.
         FENCE: 0 [5; 1],
-        /// 1: last message of the stream. It is sent although an error of the receive side has frozen the stream; requests
-        /// behind it are flushed.
+        /// 1: last message of the stream; later requests are flushed. The device sends it even after an error of the receive side has
+        /// frozen the stream, if the gate is open and no earlier request or Read Response has failed. Otherwise it flushes it:
+        /// reset the connection.
         TERMINATE: 0 [6; 1],
         /// 1: the payload lies in the slot; 0: in the memory of the elements.
         INLINE: 0 [7; 1],
@@ -313,7 +315,8 @@ layout! {
         STREAM: 0 [8; 8],
         /// How it ended: see [`status`](super::status).
         STATUS: 0 [16; 4],
-        /// 1: the request is a Read Response that the device made; it is reported only if it fails. `REQUEST` is the MSN of its Read Request.
+        /// 1: the request is a Read Response that the device made; it is reported only if it failed or was flushed. A failed one ends the send
+        /// queue as a failed request does. `REQUEST` is the MSN of its Read Request.
         RESPONSE: 0 [20; 1],
         /// Slots that the device has read since `SET_SEND_RING`, modulo 2^16: they are free.
         CONSUMED: 1 [0; 16],
@@ -350,9 +353,11 @@ values! {
     status {
         /// The message is on its way, and its memory was read.
         OK = 0;
-        /// The stream or the queue ended before the request began.
+        /// The stream or the queue ended before the whole message was in the transmit ring. As with every failure, the peer may have its
+        /// first segments.
         FLUSHED = 1;
-        /// The slot is not a valid request.
+        /// The slot is not a valid request: a field has no legal value, bits 23:16 of word 0 are not 0, an element is empty, the sum of the
+        /// elements is not `LENGTH` (found when the element is used), or a tagged message passes 2^64.
         MALFORMED = 2;
         /// No valid entry of the STag table has an element's STag.
         STAG = 3;
@@ -367,17 +372,20 @@ values! {
     }
 }
 
-/// A bit of `stag_entry`, beside `REMOTE_WRITE`: the peer may read the region (RFC 5040 §5.2). A device without the transmit
-/// interface ignores it, and so does one that leaves incoming Read Requests to the host: there the driver checks it.
-pub const REMOTE_READ: Field = Field {
-    name: "REMOTE_READ",
-    lsb: REMOTE_WRITE.lsb + 1,
-    width: 1,
-    doc: "remote read right",
-};
+layout! {
+    /// Arguments of `WRITE_STAG`, beside those of `stag_entry`.
+    transmit_stag_entry [8] {
+        /// Remote read right: the device may answer Read Requests from the region (RFC 5040 §5.2). A device whose host answers them ignores it:
+        /// there the host checks it. The host's own send requests need no right.
+        REMOTE_READ: 1 [26; 1],
+    }
+}
+
+pub use transmit_stag_entry::REMOTE_READ;
 
 /// All records of the transmit interface.
 pub const LAYOUTS: &[crate::Layout] = &[
+    transmit_stag_entry::LAYOUT,
     send_ring::LAYOUT,
     transmit_context::LAYOUT,
     emss::LAYOUT,

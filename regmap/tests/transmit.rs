@@ -181,6 +181,15 @@ fn the_interface_is_apart_from_what_the_rtl_decodes() {
             .iter()
             .all(|command| command.value.value != transmit::SET_SEND_RING)
     );
+    // The read right is a bit of an entry of the STag table that nothing else uses.
+    let rights = layout::stag_entry::LAYOUT;
+    assert_eq!(transmit::transmit_stag_entry::WORDS, rights.words);
+    let read = transmit::REMOTE_READ.lsb;
+    let mut taken = rights
+        .fields
+        .iter()
+        .map(|field| field.lsb..field.lsb + field.width);
+    assert!(!taken.any(|bits| bits.contains(&read)));
     // A send_event is an entry of the same completion queue.
     assert_eq!(send_event::WORDS, completion::WORDS);
     assert_eq!(send_event::KIND.lsb, completion::KIND.lsb);

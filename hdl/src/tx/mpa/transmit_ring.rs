@@ -34,8 +34,8 @@
 //! **Close.** From the second cycle behind `close` on no command of the stream is executed, and its FPDUs are discarded.
 //! SENDs that were executed before run to their end: their octets are still there. `quiet` rises when they have been read,
 //! their room has been released, and no FPDU of the stream is incomplete. Behind `quiet` beats of the stream can still
-//! leave `m_axis_transmit`, 16 at most, and an answer to a command of it, or the one report that was offered before,
-//! `m_axis_status`: all carry its number.
+//! leave `m_axis_transmit`, 16 at most, and answers to commands of it, or the report that was offered before,
+//! `m_axis_status`, 5 at most: all carry its number, and an answer has the edge and the room of the time at which it is made.
 //! `stream` stays the same from `close` to `quiet`.
 //!
 //! Assumptions: FPDUs are not interleaved. The first one of a stream begins at position 0, each one where the one before
