@@ -112,6 +112,8 @@ struct Requests {
     next: u64,
     /// Requests since the last one that the device reports.
     quiet: u32,
+    /// Of so many in a row the device reports one, whatever the program asks for.
+    reported_of: u32,
     posted: VecDeque<Posted>,
     mode: Mode,
 }
@@ -124,7 +126,7 @@ impl Requests {
     fn push(&mut self, id: u64, flags: Flags, length: u32) -> Posted {
         let wanted = flags.signalled;
         self.quiet += 1;
-        let signalled = wanted || flags.terminate || self.quiet >= self.entries / 4;
+        let signalled = wanted || flags.terminate || self.quiet >= self.reported_of;
         if signalled {
             self.quiet = 0;
         }
@@ -212,14 +214,15 @@ pub(crate) struct PostedSends {
 }
 
 impl PostedSends {
-    /// No requests, in an empty ring.
-    pub fn new(ring: SendRing) -> Self {
+    /// No requests, in an empty ring; the device reports one of `reported_of` in a row, so that slots are freed in time.
+    pub fn new(ring: SendRing, reported_of: u32) -> Self {
         let requests = Requests {
             entries: ring.entries(),
             produced: ring.produced(),
             consumed: ring.produced(),
             next: 0,
             quiet: 0,
+            reported_of,
             posted: VecDeque::new(),
             mode: Mode::Sends,
         };
@@ -285,6 +288,7 @@ mod tests {
             consumed: first,
             next: 0,
             quiet: 0,
+            reported_of: entries / 4,
             posted: VecDeque::new(),
             mode: Mode::Sends,
         }

@@ -175,6 +175,15 @@ impl Stream {
     /// [`Error::NoTransmit`], [`Error::SendEntries`], [`Error::SendQueueAttached`], [`Error::StreamFailed`], those of memory
     /// and commands.
     pub fn attach_send_queue(&self, entries: u32) -> Result<SendQueue<'_>, Error> {
+        self.attach_sends(entries, entries / 4)
+    }
+
+    /// The same; the device reports one of `reported_of` requests in a row, whatever the program asks for.
+    pub(crate) fn attach_sends(
+        &self,
+        entries: u32,
+        reported_of: u32,
+    ) -> Result<SendQueue<'_>, Error> {
         let stream = self.number;
         let shared = &self.domain.shared;
         if !shared.capabilities.transmit {
@@ -199,7 +208,7 @@ impl Stream {
                 return Err(error);
             }
         }
-        state.streams[usize::from(stream)].sends = Some(PostedSends::new(ring));
+        state.streams[usize::from(stream)].sends = Some(PostedSends::new(ring, reported_of));
         drop(state);
         self.send_queue()
     }

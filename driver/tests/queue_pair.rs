@@ -51,18 +51,22 @@ impl Host {
 
     /// A pair over stream `number`, with two Reads in each direction, and its peer.
     fn pair(&self, number: u8) -> (QueuePair, Peer) {
-        let options = StreamOptions {
-            queues: 0b111,
-            strict_mo: true,
-            ..StreamOptions::default()
-        };
-        let stream = self.domain.arm(number, options).unwrap();
         let sizes = PairOptions {
             send_depth: 8,
             ird: 2,
             ord: 2,
             ..PairOptions::default()
         };
+        self.pair_of(number, sizes)
+    }
+
+    fn pair_of(&self, number: u8, sizes: PairOptions) -> (QueuePair, Peer) {
+        let options = StreamOptions {
+            queues: 0b111,
+            strict_mo: true,
+            ..StreamOptions::default()
+        };
+        let stream = self.domain.arm(number, options).unwrap();
         let pair = QueuePair::over(stream, &self.queue, sizes).unwrap();
         for buffer in self.context.buffers(3, 256).unwrap() {
             pair.post_receive(buffer).unwrap();
@@ -228,6 +232,35 @@ fn silent_requests_free_their_slots() {
         }
     }
     assert_eq!(host.card.take_sent().len(), 3000);
+    host.card.assert_no_violations();
+}
+
+/// The ring has slots for Read Responses as well: a quarter of it may be more requests than the program can post.
+#[test]
+fn silent_requests_of_a_shallow_queue_free_their_slots() {
+    let host = Host::new();
+    for (number, send_depth, ird) in [(0, 1, 8), (1, 2, 8), (3, 3, 16)] {
+        let sizes = PairOptions {
+            send_depth,
+            ird,
+            ..PairOptions::default()
+        };
+        let (pair, _peer) = host.pair_of(number, sizes);
+        let mut reported = Vec::new();
+        for id in 0..100 {
+            let mut patience = 1000;
+            while let Err(full) = pair.post_send(WorkRequest::send(id, &b"x"[..]).silent()) {
+                assert!(matches!(full, Error::SendQueueFull { .. }), "{full}");
+                reported.extend(host.ids());
+                patience -= 1;
+                assert!(patience > 0, "{sizes:?}: request {id} finds no slot");
+            }
+        }
+        assert_eq!(host.card.take_sent().len(), 100);
+        assert_eq!(reported, NOTHING);
+        pair.close().unwrap();
+        host.ids(); // the buffers of this pair
+    }
     host.card.assert_no_violations();
 }
 

@@ -35,6 +35,13 @@ impl PairOptions {
         slots.next_power_of_two().max(4)
     }
 
+    /// Of so many requests in a row the device reports one: a quarter of the ring, so that slots are freed in time, and at most half
+    /// of those that may be posted, so that silent ones do not fill the queue for ever.
+    pub(crate) fn reported_of(&self) -> u32 {
+        let half = (u32::from(self.send_depth) / 2).max(1);
+        half.min(self.send_entries() / 4)
+    }
+
     /// Entries of each receive ring.
     pub(crate) fn receive_entries(&self) -> u32 {
         let buffers = u32::from(self.receive_depth.max(self.ird));

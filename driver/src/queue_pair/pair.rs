@@ -59,7 +59,7 @@ impl QueuePair {
     ) -> Result<Self, Error> {
         let shared = Arc::clone(&stream.domain().shared);
         let number = stream.number();
-        stream.attach_send_queue(options.send_entries())?;
+        stream.attach_sends(options.send_entries(), options.reported_of())?;
         let device_reads = options.device_reads
             && shared.capabilities.read_responder
             && (1..=READ_REQUESTS_MAX).contains(&usize::from(options.ird));
