@@ -136,7 +136,6 @@ fn ended(queue: &WorkQueue, pair: &QueuePair, stop: &(dyn Fn() -> bool + Sync)) 
                     event => Err(TransferError::Ended { event }),
                 };
             }
-            PairEvent::Failed(_) => return Err(TransferError::Ended { event: Some(event) }),
             // Closed follows. What comes behind a Terminate is its consequence.
             event => match fatal {
                 Some(PairEvent::Terminated(_) | PairEvent::Terminating(_)) => {}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use warpline_regmap::mailbox::{CloseReason, FailureCause};
+use warpline_regmap::mailbox::CloseReason;
 use warpline_wire::rdmap::Terminate;
 
 use crate::buffer::Buffer;
@@ -85,8 +85,6 @@ pub enum PairEvent {
     HalfClosed,
     /// The connection is gone, and the stream is closed.
     Closed(CloseReason),
-    /// Start-up has failed, and the stream is closed.
-    Failed(FailureCause),
 }
 
 /// An item of a [`WorkQueue`](crate::WorkQueue).
@@ -128,10 +126,6 @@ impl fmt::Display for PairEvent {
             Self::Closed(reason) => {
                 let reason = meaning(CloseReason::VALUES, *reason as u8);
                 write!(f, "closed: {reason}")
-            }
-            Self::Failed(cause) => {
-                let cause = meaning(FailureCause::VALUES, *cause as u8);
-                write!(f, "start-up failed: {cause}")
             }
         }
     }
