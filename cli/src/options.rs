@@ -85,7 +85,7 @@ pub(crate) enum Command {
     /// List what a PCI card or the machine lacks for a program to use the card; exit code 1 if it cannot be used
     #[command(after_help = help::DOCTOR)]
     Doctor(Doctor),
-    /// Print the identity and counters of a device; reads registers only, and waits its turn like any other program
+    /// Print the identity and counters of a device; reads registers only, and waits at most 3 s while another program has it
     #[command(after_help = help::STAT)]
     Stat(Stat),
     /// Print completions of commands and options for a shell

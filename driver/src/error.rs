@@ -436,7 +436,8 @@ impl Error {
 pub struct Returned<T: std::fmt::Debug> {
     /// The error.
     pub error: Error,
-    /// The item; `None` when the device may still access it.
+    /// The item, or of several the first one that was not taken, with those after it; `None` when the device may still access it, or when
+    /// its memory could not be mapped.
     pub item: Option<T>,
 }
 

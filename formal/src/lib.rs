@@ -13,7 +13,7 @@
 //! block without a port or a line of the block being there for it. `proof_row` and `proof_data` are what is added to every
 //! memory: an arbitrary row, and what it holds; `proof_before` is the row in front of it. Small memories show all rows, `proof_rows`.
 //!
-//! A proof is one step of induction: a checker asserts what it is about, and as many facts about the block's registers as
+//! A proof is by induction, over one step unless it says more: a checker asserts what it is about, and as many facts about the block's registers as
 //! it takes for all of them together to follow from themselves a cycle earlier.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

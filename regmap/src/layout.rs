@@ -32,7 +32,7 @@ layout! {
         PROTECTION_DOMAIN: 1 [0; 16],
         /// The only stream that may use the STag when `STREAM_SCOPE` is set.
         STREAM: 1 [16; 8],
-        /// 1: the STag belongs to one stream; 0: to all streams of its protection domain (RFC 5041 §8.2).
+        /// 1: the STag belongs to one stream of its protection domain (AMB-59); 0: to all of them (RFC 5041 §8.2).
         STREAM_SCOPE: 1 [24; 1],
         /// Remote write right (RFC 5041 §8.3.1).
         REMOTE_WRITE: 1 [25; 1],
@@ -217,12 +217,12 @@ layout! {
         CHECKS: 1 [0; 16],
         /// ULPDU_Length of the failing FPDU.
         LENGTH: 2 [0; 16],
-        /// Zero dwords that the CRC register took in behind the FPDU. Meaningful with error 0x3/0x02 only, as are
+        /// Number of zero dwords that entered the CRC register after the FPDU. Meaningful with error 0x3/0x02 only, as are
         /// `CRC_RECEIVED` and `CRC_STATE`; with other errors they are stale.
         CRC_ZEROS: 2 [16; 4],
         /// Stream position of the FPDU's first octet; a leading marker belongs to the FPDU.
         POSITION: 3 [0; 32],
-        /// The five dwords from ULPDU_Length on, as received; the first octet is the most significant one.
+        /// The five dwords from ULPDU_Length on, as received; the first octet is the most significant one. Over SCTP the DDP-SSN stands in place of ULPDU_Length. They mean nothing if `REFUSED` is not 0.
         HEADER_0: 4 [0; 32],
         /// Second dword.
         HEADER_1: 5 [0; 32],
@@ -326,7 +326,7 @@ values! {
         MO = 10;
         /// MO plus payload length exceeds the buffer.
         LEN = 11;
-        /// MSN behind the window, or not the expected one.
+        /// With `MSN_WINDOW`, a message that was completed before; without, not the next one.
         MSN = 12;
     }
 }

@@ -132,7 +132,8 @@ const OPENING: &str = "\
 The first BAR, 4 KiB: an AXI4-Lite slave of the device. Registers are 32 bits wide; octet strobes are honoured. Addresses
 without a register, elements of streams that the device does not have, and bits outside a register's fields read 0 and
 ignore writes. A write-only register takes effect when all octets of its fields are written at once. All registers are 0
-after reset, except `STREAM_LIMIT`, `TRANSMIT_STATE.IDLE` and those that describe the device.
+after power-up, except `STREAM_LIMIT`, `TRANSMIT_STATE.IDLE` and those that describe the device. A later reset leaves `STREAM_EDGE`,
+`STREAM_LIMIT` and `MAILBOX` as they are: they mean nothing before their stream is armed, or a message is passed.
 
 To start a command, write its arguments to `ARGUMENT` and its number to `COMMAND`, then read `COMMAND` until `BUSY` is 0;
 `FAILED` is then 1 if the device refused the command. While a command runs, the device ignores writes to both registers.

@@ -236,11 +236,11 @@ registers! {
     COMPLETION_CONSUMER: 0x08c [1 x 4] ReadWrite &[];
     /// Entries that the device has written, modulo 2^32.
     COMPLETION_PRODUCER: 0x090 [1 x 4] ReadOnly &[];
-    /// Requests one COMPLETION interrupt. The host writes the number of entries that it has consumed; the device sets `INTERRUPT_STATE.COMPLETION` once, as soon as `COMPLETION_PRODUCER` differs from it, which may be at once. A later write replaces a request that is still pending; a write to `COMPLETION_ENTRIES` cancels it.
+    /// Requests one COMPLETION interrupt. The host writes the number of entries that it has consumed; the device sets `INTERRUPT_STATE.COMPLETION` once, as soon as `COMPLETION_PRODUCER` differs from it, which may be at once. A later write replaces a request that is still pending; a write to `COMPLETION_ENTRIES` or to the base cancels it.
     COMPLETION_ARM: 0x094 [1 x 4] WriteOnly &[];
-    /// Interrupts that have occurred. When a bit is set, or its interrupt occurs again, the device sends the message of its vector if `INTERRUPT_ENABLE` has the bit. Clearing a bit cancels a message that is not sent yet.
+    /// Interrupts that have occurred. When a bit is set, or its interrupt occurs again, the device sends the message of its vector if `INTERRUPT_ENABLE` has the bit. Clearing a bit cancels a message that is not offered yet.
     INTERRUPT_STATE: 0x0a0 [1 x 4] WriteOneToClear &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
-    /// Interrupts whose messages the device sends. Enabling a pending interrupt sends its message.
+    /// Interrupts whose messages the device sends. Enabling sends the message of an interrupt that occurred while it was disabled; a message that has left is not sent again.
     INTERRUPT_ENABLE: 0x0a4 [1 x 4] ReadWrite &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
     /// Raises the interrupts written as 1.
     INTERRUPT_TEST: 0x0a8 [1 x 4] WriteOnly &[INTERRUPT_COMPLETION, INTERRUPT_FAULT];
@@ -250,9 +250,9 @@ registers! {
     SEGMENTS: 0x0c0 [1 x 4] ReadOnly &[];
     /// Stream octets accepted for the first time, modulo 2^32.
     OCTETS: 0x0c4 [1 x 4] ReadOnly &[];
-    /// TCP segments of which octets were dropped that are not duplicates: octets outside the window, or after one gap too many; modulo 2^32.
+    /// TCP segments of which octets were dropped that are not duplicates: octets outside the window, after one gap too many, or of a stream that is not armed; modulo 2^32.
     SEGMENTS_DROPPED: 0x0c8 [1 x 4] ReadOnly &[];
-    /// FPDUs read from the assembly rings, modulo 2^32.
+    /// FPDUs judged in order, those included that are discarded or too long, modulo 2^32.
     FPDUS: 0x0cc [1 x 4] ReadOnly &[];
     /// FPDUs discarded because their stream was frozen, modulo 2^32.
     FPDUS_DISCARDED: 0x0d0 [1 x 4] ReadOnly &[];
@@ -357,8 +357,8 @@ commands! {
     ARM_STREAM = 3 takes stream_context;
     /// Stops a stream and waits until its writes, its reads and all earlier completions are done; refused if there is no such stream. Requests that it has not sent are flushed, and octets in its transmit ring are gone: end the connection first to have them sent. The stream can then be armed again.
     CLOSE_STREAM = 4 takes close;
-    /// Appends a buffer to an untagged queue that has no ring; refused if the queue is full.
+    /// Appends a buffer to an untagged queue; refused if there is no such stream or queue, or if the queue is full. A queue gets its buffers by this command or from a ring, never by both: the device does not check that, and a mixture can stall all streams.
     POST_RECEIVE = 5 takes receive_buffer;
-    /// Attaches an empty receive ring to an untagged queue; refused if the stream is not armed with that queue, if the queue has a ring, or if `receive_ring` does not allow the ring. `CLOSE_STREAM` detaches the rings of its stream.
+    /// Attaches an empty receive ring to an untagged queue to which nothing was posted since `ARM_STREAM`; refused if the stream is not armed with that queue, if the queue has a ring, or if `receive_ring` does not allow the ring. `CLOSE_STREAM` detaches the rings of its stream.
     SET_RECEIVE_RING = 6 takes receive_ring;
 }

@@ -36,7 +36,8 @@ pub(crate) trait Member: Send + Sync {
 ///
 /// As with [`CompletionQueue`](crate::CompletionQueue), there are three ways to use it: [`poll`](Self::poll) in a loop;
 /// [`wait`](Self::wait) in any number of threads; the descriptor of [`AsFd`] in a reactor, after
-/// [`request_interrupt`](Self::request_interrupt) and one more poll. Reads of the peer are answered while it is polled.
+/// [`request_interrupt`](Self::request_interrupt) and one more poll. Reads of the peer that the
+/// device does not answer are answered while it is polled.
 #[derive(Clone)]
 pub struct WorkQueue {
     inner: Arc<Inner>,

@@ -199,17 +199,17 @@ fn serve(
 ) -> Result<QueuePair, Error> {
     println!("listening at {}", listener.endpoint()); // address() without the transport
     let request = loop {
-        if let Some(request) = listener.accept(Duration::from_secs(1))? {
+        let Some(request) = listener.accept(Duration::from_secs(1))? else {
+            continue; // nobody calls
+        };
+        if request.private_data() == b"open sesame" {
             break request;
         }
+        request.reject(b"no")?;
     };
     println!("{} with revision {}", request.peer(), request.revision());
     if let (Some(ird), Some(ord)) = (request.ird(), request.ord()) {
         println!("takes in {ird} Reads, wants {ord}");
-    }
-    if request.private_data() != b"open sesame" {
-        request.reject(b"no")?;
-        return Err(Error::Gone);
     }
     let options = QpOptions {
         buffers: context.buffers(16, 4096)?, // posted before the peer may send
