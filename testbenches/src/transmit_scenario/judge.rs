@@ -94,8 +94,10 @@ impl Judge {
             }
         }
         let behind = self.sizes.get(size + 1).and_then(|next| next.done);
+        // An FPDU of a size that was set again later may be of that time: nothing tells them apart.
+        let mut later = self.sizes.iter().skip(size + 1);
         if behind.is_some_and(|edge| self.judged as u32 >= edge)
-            && self.sizes[size].mulpdu != self.sizes[size + 1].mulpdu
+            && later.all(|later| later.mulpdu != self.sizes[size].mulpdu)
         {
             self.late += usize::from(!segment.last);
             if self.late > CUT {

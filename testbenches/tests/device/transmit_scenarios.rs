@@ -50,6 +50,12 @@ fn random_sequences_of_64_bits() {
     agrees(64);
 }
 
+/// An EMSS that is set, changed, and set again while the ring is full: its FPDUs may be of the first time or of the last one.
+#[test]
+fn an_emss_that_is_set_again() {
+    must(64, run(&mut model(64), 64, 14_519));
+}
+
 #[test]
 #[ignore = "builds a model of its own: make long-transmit"]
 fn random_sequences_of_128_bits() {
@@ -129,7 +135,14 @@ const EDGES: Planted = Planted {
 };
 
 /// Those that `make test` leaves out.
-const OTHERS: [Planted; 6] = [
+const OTHERS: [Planted; 7] = [
+    // SET_EMSS has no effect
+    Planted {
+        module: "transmitter_segment",
+        from: "if (sizes_age_q == sizes) begin\n                    contexts_write = 1'b1;",
+        to: "if (sizes_age_q == sizes) begin\n                    contexts_write = command == TransmitCommand_Arm;",
+        told: "former EMSS|FPDU at",
+    },
     Planted {
         module: "transmitter_frame_beat_planner",
         from: "pointer_d = pointer_q + spacing;",
