@@ -200,7 +200,7 @@ fn serve(
     println!("listening at {}", listener.endpoint()); // address() without the transport
     let request = loop {
         let Some(request) = listener.accept(Duration::from_secs(1))? else {
-            continue; // nobody calls
+            continue; // no peer within a second
         };
         if request.private_data() == b"open sesame" {
             break request;
